@@ -3,6 +3,7 @@
 #include <det/foundation/files.hpp>
 #include <det/foundation/text.hpp>
 
+#include <algorithm>
 #include <boost/test/unit_test.hpp>
 #include <csignal>
 #include <fmt/format.h>
@@ -88,6 +89,37 @@ struct Site : DigitsCluster {
             if (name.starts_with("det-memory-")) must(remove_tree(shm / name));
         }
         for (auto const pid : processes) ::kill(pid, SIGKILL);
+    }
+
+    /// The processes on a node whose command line has this word.
+    std::vector<pid_t> processes_on(std::string const& node, std::string const& word) const {
+        auto found = processes_on(node);
+        std::erase_if(found, [&](pid_t pid) {
+            auto const line = read_file(fmt::format("/proc/{}/cmdline", pid));
+            return !line || line->find(word) == std::string::npos;
+        });
+        return found;
+    }
+    /// Waits until an interpreter on the node has imported torch, and returns it.
+    pid_t wait_for_interpreter(std::string const& node, pid_t other_than = 0) const {
+        pid_t found = 0;
+        wait_until(
+            [&] {
+                auto const waiting = processes_on(node, "warm_interpreter.py");
+                if (waiting.size() != 1 || waiting.front() == other_than) return false;
+                found = waiting.front();
+                // It listens when it has imported torch. The keeper's own socket is another one.
+                auto const sockets = read_file(fmt::format("/proc/{}/net/unix", found)).value_or("");
+                for (auto const line : split_lines(sockets)) {
+                    bool const is_of_node = line.find("-" + node + "-") != std::string_view::npos;
+                    if (line.find("@det-warm-") != std::string_view::npos && is_of_node &&
+                        !line.ends_with("-keeper"))
+                        return true;
+                }
+                return false;
+            },
+            120s, "an interpreter waits on " + node);
+        return found;
     }
 
     /// Trains until the ranks of n1 have made 37 steps, breaks that node, and waits for the end. A checkpoint
@@ -195,6 +227,46 @@ BOOST_AUTO_TEST_CASE(a_pytorch_trial_continues_from_the_memory_of_other_nodes) {
     finish(undisturbed);
     check_continues(
         program, last_state(undisturbed, 0), [&] { kill_node_and_its_memory(); }, "n[0-2]");
+}
+
+BOOST_AUTO_TEST_CASE(a_run_that_follows_starts_in_an_interpreter_that_has_imported_torch) {
+    if (shell("python3 -c 'import torch' && echo found || true") != "found") {
+        BOOST_TEST_MESSAGE("skipped: there is no torch");
+        return;
+    }
+    for (std::string const name : {"kept_in_memory.py", "warm_started.py"}) {
+        auto const text = must(read_file(det::test::source_path("tests/cluster/programs/" + name)));
+        must(write_file(home() / "code" / name, text, 0644));
+    }
+    constexpr char program[] =
+        "--config slurm.warm_start=true --config 'entrypoint=python3 -m determined.launch.torch_distributed "
+        "python3 warm_started.py' ";
+    auto const undisturbed = train(ddp_program);
+    finish(undisturbed);
+    check_continues(
+        program, last_state(undisturbed, 0),
+        [&] {
+            for (auto const* node : {"n1", "n2"}) wait_for_interpreter(node);
+            wait_for_interpreter("n3");  // the spare one, on which no rank has started
+            auto const killed = wait_for_interpreter("n0");
+            ::kill(killed, SIGKILL);
+            wait_for_interpreter("n0", killed);
+            command({"node", "off", "n1"});
+        },
+        "n[0,2-3]");
+    auto const id = undisturbed + 1;
+    auto const count = [&](int run, std::string_view line) {
+        auto const log = log_of(id, run);
+        return std::ranges::count_if(split_lines(log), [&](auto each) { return each.ends_with(line); });
+    };
+    BOOST_TEST(count(0, "torch was there: False") == 6);
+    BOOST_TEST(count(1, "torch was there: True") == 6, log_of(id, 1));
+    // Nothing stays when the job has ended.
+    for (auto const* node : {"n0", "n2", "n3"})
+        wait_until([&] { return processes_on(node, "warm_interpreter.py").empty(); }, 60s,
+                   "the interpreters have ended");
+    wait_until([&] { return !path_exists(directory(id) / "trials/0/warm-start"); }, 60s,
+               "what the ranks have asked for is removed");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

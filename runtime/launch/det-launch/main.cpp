@@ -9,6 +9,7 @@
 #include <det/foundation/text.hpp>
 #include <det/launch/launchers/help_pages.hpp>
 #include <det/launch/launchers/launchers.hpp>
+#include <det/launch/launchers/warm_start.hpp>
 #include <det/launch/launchers/worker.hpp>
 #include <det/launch/node/srun_shim.hpp>
 #include <det/launch/supervisor/job_output.hpp>
@@ -193,12 +194,26 @@ Result<int> run_launcher(Planner planner, Arguments const& arguments) {
     return execute_plan(plan, context, program_paths(), log);
 }
 
+/// Ends as a command has ended.
+int end_as(launchers::WorkerEnd const& end) {
+    if (end.signal != 0) end_by_signal(end.signal);
+    return end.exit_code;
+}
+
 /// Runs the command of a rank that a launcher has started.
 Result<int> worker(Arguments const& arguments) {
     if (arguments.empty()) return Error{codes::usage, "det-launch worker needs a command"};
     DET_TRY_ASSIGN(auto const end, launchers::run_worker(arguments, Environment::of_this_process()));
-    if (end.signal != 0) end_by_signal(end.signal);
-    return end.exit_code;
+    return end_as(end);
+}
+
+/// Lets an interpreter that waits run the command, or becomes the command.
+Result<int> warm_start(Arguments const& arguments) {
+    if (arguments.empty()) return Error{codes::usage, "det-launch warm-start needs a command"};
+    auto const environment = Environment::of_this_process();
+    DET_TRY_ASSIGN(auto const end, launchers::run_warm(arguments, environment, log));
+    if (end) return end_as(*end);
+    return replace_process(arguments, environment);
 }
 
 Result<int> contain(Arguments const& arguments) {
@@ -241,6 +256,17 @@ Result<int> measure(Arguments const& arguments) {
     measure_usage({options["--file"], std::chrono::milliseconds(*window_ms), options["--run-key"],
                    options["--gpus"] == "yes"},
                   STDIN_FILENO, SystemClock());
+    return 0;
+}
+
+Result<int> keep_interpreters(Arguments const& arguments) {
+    DET_TRY_ASSIGN(auto options, parse_options(arguments, {"--place"}));
+    auto const place = launchers::parse_warm_start_place(options["--place"]);
+    if (!place) return Error{codes::usage, "--place is NAME:DIRECTORY"};
+    block_signals();
+    auto const package = own_executable().parent_path().parent_path() / "lib/det-submit/python/determined";
+    DET_TRY(launchers::keep_interpreters(*place, Environment::of_this_process(),
+                                         package / "exec/warm_interpreter.py", STDIN_FILENO));
     return 0;
 }
 
@@ -344,6 +370,12 @@ constexpr Subcommand subcommands[] = {
     {"contain", "CMD...: run it in the experiment's container", contain},
     {"nested-srun", "ARG...: srun, called inside a run; a step that the first node starts already is refused",
      nested_srun},
+    {"keep-interpreters",
+     "--place NAME:DIRECTORY: interpreters that wait for the next run, until the input ends, called by "
+     "'det-launch "
+     "trial' (slurm.warm_start)",
+     keep_interpreters},
+    {"warm-start", "CMD...: run a Python program in such an interpreter, if one waits", warm_start},
     {"worker", "CMD...: a rank below a launcher: reports its exit code", worker},
 };
 

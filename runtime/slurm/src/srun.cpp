@@ -63,6 +63,7 @@ std::vector<std::string> render_srun(CommandOnNodes const& request) {
         argv.push_back(fmt::format("--gres=gpu:{}", request.gpus));
         argv.push_back("--gpu-bind=none");
     }
+    argv.insert(argv.end(), request.options.begin(), request.options.end());
     argv.push_back("--");
     argv.insert(argv.end(), request.command.begin(), request.command.end());
     return argv;

@@ -100,6 +100,23 @@ void warn_of_idle_timeout(ExperimentConfig const& config, SubmissionPlan const& 
                             "remove it"}));
 }
 
+/// Warns of interpreters that would not be used.
+void warn_of_warm_start(ExperimentConfig const& config, SubmissionPlan const& plan, Diagnostics& found) {
+    constexpr char path[] = "slurm.warm_start";
+    auto const* slurm = config.effective.find("slurm");
+    auto const* value = slurm != nullptr ? slurm->find("warm_start") : nullptr;
+    bool const is_wanted = value != nullptr && value->boolean() != nullptr && *value->boolean();
+    if (!is_wanted || plan.launch == Launch::script) return;
+    std::string_view const why = plan.container   ? "containers have interpreters of their own"
+                                 : plan.lanes > 1 ? "several trials share each node"
+                                 : config.where("slurm.forward_signals") ? "slurm.forward_signals is set"
+                                                                         : "";
+    if (why.empty()) return;
+    found.warn(with_location(
+        config, path,
+        Error{codes::not_supported, fmt::format("slurm.warm_start has no effect: {}", why), "remove it"}));
+}
+
 /// Warns of ports that a user's program can't listen on.
 void warn_of_ports(ExperimentConfig const& config, Diagnostics& found) {
     for (auto const& [name, port] : config.environment.ports) {
@@ -363,6 +380,7 @@ Result<SubmissionPlan, Diagnostics> plan_submission(ExperimentConfig const& conf
     warn_of_node_use(config, plan, plan.warnings);
     warn_of_directory(config, plan, plan.warnings);
     warn_of_idle_timeout(config, plan, plan.warnings);
+    warn_of_warm_start(config, plan, plan.warnings);
     plan.warnings.append(of_container);
     warn_of_length(config, search, plan.warnings);
     warn_of_log_policies(config, plan.warnings);

@@ -35,24 +35,24 @@ BOOST_AUTO_TEST_CASE(after_a_run_lost_with_its_node_step_numbers_are_skipped) {
     ::unsetenv("DET_ROOT");
     auto const text = must(read_file(root / "steps"));
     auto const lines = split_lines(text);
-    BOOST_REQUIRE(lines.size() == 3 + 16 + 1u);  // two nodes and a check, the further steps, and the run
+    BOOST_REQUIRE(lines.size() == 4 + 16 + 1u);  // two nodes, a check, warm start, the further steps, the run
     BOOST_TEST(lines.back().find("--job-name=7.0.1") != std::string::npos);
 }
 
 BOOST_AUTO_TEST_CASE(skipped_steps_exceed_the_numbers_of_every_lost_step) {
-    // The second incarnation skips 21 steps, so its own steps, which are lost too, have the numbers 21 to 25.
+    // The second incarnation skips 22 steps, so its own steps, which are lost too, have the numbers 22 to 27.
     std::vector<RunSlurmSteps> runs{{"123_0", 0, 4, true}};
-    BOOST_TEST(count_step_ids_to_skip(runs) == 21u);
+    BOOST_TEST(count_step_ids_to_skip(runs) == 22u);
     runs.push_back({"123_0", 1, 4, true});
-    BOOST_TEST(count_step_ids_to_skip(runs) == 42u);
+    BOOST_TEST(count_step_ids_to_skip(runs) == 44u);
     // Runs that were restarted in place have steps of the same incarnation.
     BOOST_TEST(count_step_ids_to_skip(
-                   std::vector<RunSlurmSteps>{{"123_0", 0, 4, false}, {"123_0", 0, 4, true}}) == 26u);
+                   std::vector<RunSlurmSteps>{{"123_0", 0, 4, false}, {"123_0", 0, 4, true}}) == 28u);
     // A recorded end means that no step of that incarnation is left; a new job numbers its steps from 0.
     BOOST_TEST(count_step_ids_to_skip(
-                   std::vector<RunSlurmSteps>{{"123_0", 0, 4, false}, {"123_0", 1, 4, true}}) == 21u);
+                   std::vector<RunSlurmSteps>{{"123_0", 0, 4, false}, {"123_0", 1, 4, true}}) == 22u);
     BOOST_TEST(count_step_ids_to_skip(
-                   std::vector<RunSlurmSteps>{{"123_0", 0, 4, true}, {"200_0", 0, 4, true}}) == 21u);
+                   std::vector<RunSlurmSteps>{{"123_0", 0, 4, true}, {"200_0", 0, 4, true}}) == 22u);
 }
 
 struct StepsToSkip {

@@ -157,6 +157,20 @@ BOOST_AUTO_TEST_CASE(a_bucket_has_both_of_its_keys_or_none) {
     BOOST_TEST(text.find("hunter1") == std::string::npos, text);
 }
 
+BOOST_AUTO_TEST_CASE(interpreters_that_would_not_be_used_are_a_warning) {
+    slurm::Partition const cpu{"cpu", true, true, "OFF", {}, {{2, 4, "idle", "(null)", "(null)", "n[0-1]"}}};
+    auto const warnings_of = [&](std::string const& keys) {
+        auto const config = config_of("resources: {slots_per_trial: 8}\nslurm: {" + keys + "}\n");
+        return explain(must(plan_submission(config, site::make_site({cpu}))).warnings);
+    };
+    BOOST_TEST(warnings_of("warm_start: true").find("warm_start") == std::string::npos);
+    BOOST_TEST(warnings_of("warm_start: true, forward_signals: [USR1]")
+                   .find("slurm.warm_start has no effect: slurm.forward_signals is set") !=
+               std::string::npos);
+    BOOST_TEST(warnings_of("warm_start: false, forward_signals: [USR1]").find("warm_start") ==
+               std::string::npos);
+}
+
 BOOST_AUTO_TEST_CASE(a_directory_for_checkpoints_has_one_name_inside_and_outside_of_a_container) {
     auto const with = [](std::string const& mounts) {
         return plan_submission(config_of("checkpoint_storage: {type: directory, container_path: /data/ck}\n"

@@ -1,4 +1,5 @@
 #include <det/foundation/text.hpp>
+#include <det/protocol/task_identity.hpp>
 
 #include <fmt/format.h>
 
@@ -44,6 +45,13 @@ Result<LaunchPlan> plan_torch_distributed(std::vector<std::string> const& argume
     if (context.torch_lacks_libuv && parts.overrides.empty())
         return plan_without_torchrun(parts.command, std::move(context));
     DET_TRY_ASSIGN(auto const nodes, read_nodes(context.rendezvous));
+    // torchrun would import torch before it starts the ranks, whose interpreters wait.
+    if (context.environment.find_non_empty(variables::warm_start) && parts.overrides.empty()) {
+        auto& environment = context.environment;
+        if (nodes.own_slots() > 1 && !environment.find("OMP_NUM_THREADS"))
+            environment.set("OMP_NUM_THREADS", "1");  // as torchrun does
+        return plan_without_torchrun(parts.command, std::move(context));
+    }
     DET_TRY_ASSIGN(auto const port, rendezvous_port(context.environment));
     std::vector<std::string> argv{"python3",
                                   "-m",

@@ -286,6 +286,7 @@ Status Lane::begin(std::uint32_t trial, std::string const& refusal, Meanwhile co
     auto step = start_step(environment);
     if (!step) return record_outcome({Cause::not_launched, NextAction::stop, step.error().message, {}});
     run_->step.emplace(*std::move(step));
+    warm_start_.begin(run_->plan.id.trial, run_->plan.resume.bad_hosts);
     if (sampler::is_custom(batch_job_.spec)) run_->sampler.emplace(batch_job_, context_, run_->record);
     notify(events::started, "", "");
     return Ok{};

@@ -23,6 +23,7 @@
 #include "sampler_follower.hpp"
 #include "search_follower.hpp"
 #include "storage_probe.hpp"
+#include "warm_start.hpp"
 
 namespace det::launch::supervisor {
 
@@ -32,7 +33,12 @@ class Lane {
 public:
     Lane(BatchJob const& batch_job, SupervisorContext const& context, Claims& claims, PortReservations& ports,
          events::EventHook& hook)
-        : batch_job_(batch_job), context_(context), claims_(claims), ports_(ports), hook_(hook) {}
+        : batch_job_(batch_job),
+          context_(context),
+          claims_(claims),
+          ports_(ports),
+          hook_(hook),
+          warm_start_(batch_job, context) {}
 
     /// Starts the next run of the trial. If its step can't be started the run has ended already: see
     /// outcome(). If its nodes have failed the health check, it has no step: see has_unhealthy_nodes().
@@ -134,6 +140,8 @@ public:
     /// Removes what the ranks of the trial have kept in the memory of the job's nodes, after its last run
     /// here. Does nothing without slurm.memory_checkpoints, and if a newer run exists elsewhere.
     void remove_snapshots();
+    /// Ends the interpreters that wait for a further run of the trial (slurm.warm_start).
+    void end_warm_start() { warm_start_.end(); }
 
 private:
     struct Run {
@@ -210,6 +218,7 @@ private:
     Claims& claims_;
     PortReservations& ports_;
     events::EventHook& hook_;
+    WarmStart warm_start_;
     std::optional<Run> run_;
 };
 

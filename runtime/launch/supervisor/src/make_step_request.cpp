@@ -8,6 +8,8 @@
 #include <algorithm>
 #include <iterator>
 
+#include "warm_start.hpp"
+
 namespace det::launch::supervisor {
 namespace {
 
@@ -39,13 +41,14 @@ std::vector<std::string> container_options(ExperimentSpec const& spec,
 }
 
 /// What runs under the wrapper: the entrypoint, after the lines of slurm.setup and the hook of the code.
-std::vector<std::string> task_command(ExperimentSpec const& spec) {
+std::vector<std::string> task_command(ExperimentSpec const& spec, std::filesystem::path const& wrap_rank) {
     std::vector<std::string> command;
     auto const append = [&](std::vector<std::string> const& words) {
         command.insert(command.end(), words.begin(), words.end());
     };
     if (!spec.setup.empty()) append(setup_command_prefix());
     if (spec.context && spec.context->has_startup_hook) append({"bash", "-c", startup_hook, "startup-hook"});
+    if (is_warm_started(spec)) append({wrap_rank.parent_path() / "det-launch", "warm-start"});
     append(spec.entrypoint);
     return command;
 }
@@ -57,7 +60,7 @@ std::vector<std::string> make_script_command(BatchJob const& batch_job,
     auto const& spec = batch_job.spec;
     std::vector<std::string> command{wrap_rank, "--script",
                                      spec.batch_script ? spec.batch_script->working_directory : ""};
-    std::ranges::copy(task_command(spec), std::back_inserter(command));
+    std::ranges::copy(task_command(spec, wrap_rank), std::back_inserter(command));
     return command;
 }
 
@@ -84,7 +87,7 @@ slurm::StepRequest make_step_request(BatchJob const& batch_job, RunPlan const& r
     request.binds_ranks = spec.bind.empty();
     // Of two equal options srun takes the last: those of the user override the step's.
     std::ranges::copy(spec.srun_args, std::back_inserter(request.options));
-    std::ranges::copy(task_command(spec), std::back_inserter(request.command));
+    std::ranges::copy(task_command(spec, wrap_rank), std::back_inserter(request.command));
     return request;
 }
 

@@ -16,6 +16,7 @@
 
 #include "idle_detector.hpp"
 #include "ports.hpp"
+#include "warm_start.hpp"
 
 namespace det::launch::supervisor {
 namespace {
@@ -199,6 +200,7 @@ Environment make_run_environment(BatchJob const& batch_job, RunPlan const& run, 
                              variables::log_wandb,
                              variables::log_mlflow,
                              variables::bind,
+                             variables::warm_start,
                              variables::labels}) {
         environment.unset(name);
     }
@@ -226,6 +228,8 @@ Environment make_run_environment(BatchJob const& batch_job, RunPlan const& run, 
     if (!spec.bind.empty() && !batch_job.is_script()) environment.set(variables::bind, spec.bind);
     if (caches_compiled(spec) && !batch_job.is_script())
         environment.set(variables::compile_cache, to_string(spec.id));
+    if (is_warm_started(spec))
+        environment.set(variables::warm_start, warm_start_place(batch_job, run.id.trial).to_text());
     if (!batch_job.is_script()) record_collectives(environment, run_path);
     if (is_true(spec, "/profiling/enabled")) environment.set(variables::profiling, "1");
     if (spec.hang_timeout_s) environment.set(variables::shows_activity, "1");

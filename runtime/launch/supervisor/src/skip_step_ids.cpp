@@ -42,7 +42,7 @@ std::uint32_t count_step_ids_to_skip(std::span<RunSlurmSteps const> runs) {
             bool const has_skipped = before != nullptr && before->is_lost && run.restart_count > 0;
             used = has_skipped ? used + further_steps_max : 0;
         }
-        used += run.nodes + 1;  // a health check is a step too
+        used += run.nodes + 2;  // health checks and interpreters that wait are steps too
         before = &run;
     }
     return used + further_steps_max;

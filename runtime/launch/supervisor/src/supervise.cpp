@@ -461,7 +461,10 @@ private:
         auto const trial = lane.id().trial.index;
         // While Slurm ends the job there is no time for it; the next job of the user removes what is left.
         bool const leaves = outcome.next_action != NextAction::restart_in_place || is_draining_;
-        if (leaves && !is_preempted_ && !was_completing_) lane.remove_snapshots();
+        if (leaves && !is_preempted_ && !was_completing_) {
+            lane.remove_snapshots();
+            lane.end_warm_start();
+        }
         switch (outcome.next_action) {
             case NextAction::restart_in_place:
                 lane.cancel_step();

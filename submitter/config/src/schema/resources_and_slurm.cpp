@@ -465,6 +465,10 @@ constexpr Key slurm_keys[] = {
     {"stage_limit", memory_size, "",
      "how much such files may take on a node's disk: 200G; default: half of the disk", no_field,
      by_det_submit("which files of slurm.stage go, the least recently used first", if_nothing_is_staged)},
+    {"warm_start", boolean, "",
+     "true: interpreters that have imported torch wait on the nodes, so that a run that follows in the same "
+     "job starts sooner; default: false",
+     no_field, by_det_submit("interpreters that wait on the nodes", if_script)},
     {"compile_cache", boolean, "",
      "false: no cache of compiled kernels on the nodes; default: true, one for each experiment", no_field,
      by_det_submit("TORCHINDUCTOR_CACHE_DIR and TRITON_CACHE_DIR", if_script_keeps_variables)},

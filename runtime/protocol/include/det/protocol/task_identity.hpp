@@ -138,6 +138,9 @@ inline constexpr char mlflow_store[] = "det-submit://trial";
 /// Where the nodes of a run find its supervisor: see transport/node_monitor.hpp. Absent: they are watched by
 /// their heartbeat files only.
 inline constexpr char node_monitor[] = "DET_NODE_MONITOR";
+/// Where programs find an interpreter that waits, NAME:DIRECTORY (slurm.warm_start): see
+/// launchers/warm_start.hpp.
+inline constexpr char warm_start[] = "DET_WARM_START";
 /// Set if slurm.hang_timeout is set: nodes then show whether collective operations of their ranks make
 /// progress, with their beats, or in their heartbeat files.
 inline constexpr char shows_activity[] = "DET_SHOWS_ACTIVITY";

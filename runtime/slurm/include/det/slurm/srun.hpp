@@ -39,6 +39,7 @@ struct CommandOnNodes {
     int gpus = 0;
     bool has_input = true;  // standard input of this process; false: none
     std::vector<std::string> command;
+    std::vector<std::string> options = {};  // further options of srun
 };
 std::vector<std::string> render_srun(CommandOnNodes const& request);
 

@@ -46,6 +46,8 @@ public:
     /// Writes a line to srun, which copies it to the standard input of all tasks of its step. Only for a step
     /// of start(). Does not block.
     Status write_line(std::string_view line);
+    /// Ends the standard input of all tasks of the step. Only for a step of start().
+    void close_input() { input_.reset(); }
     /// Sends a signal to srun, which forwards it to all tasks of its step. TERM makes srun end the step; but
     /// srun of Slurm 26.05 ignores a TERM that start() has blocked. KILL ends only srun.
     void signal(int number);

@@ -1,0 +1,72 @@
+#include "warm_start.hpp"
+
+#include <det/foundation/files.hpp>
+#include <det/protocol/host_list.hpp>
+#include <det/protocol/json.hpp>
+#include <det/protocol/task_identity.hpp>
+#include <det/slurm/srun.hpp>
+
+#include <algorithm>
+#include <fmt/format.h>
+
+#include "run_environment.hpp"
+#include "wait_for_step.hpp"
+
+namespace det::launch::supervisor {
+
+bool is_warm_started(ExperimentSpec const& spec) {
+    Json::json_pointer const key("/slurm/warm_start");
+    bool const is_possible =
+        spec.launch != Launch::script && spec.lanes <= 1 && !spec.container && spec.forward_signals.empty();
+    return is_possible && spec.config->contains(key) && spec.config->at(key) == Json(true);
+}
+
+WarmPlace warm_start_place(BatchJob const& batch_job, TrialId trial) {
+    // The trial's number is that of the experiment too; other experiments have other jobs.
+    return {fmt::format("det-warm-{}-{}-{}", slurm::to_string(batch_job.job),
+                        batch_job.incarnation.restart_count, to_string(trial)),
+            batch_job.experiment.trial(trial.index).path() / "warm-start"};
+}
+
+void WarmStart::begin(TrialId trial, std::vector<std::string> const& except) {
+    auto nodes = expand_host_list(batch_job_.hosts);
+    if (!is_warm_started(batch_job_.spec) || !nodes) return;
+    std::erase_if(*nodes, [&](auto const& node) { return std::ranges::find(except, node) != except.end(); });
+    if (nodes->empty()) return;
+    std::erase_if(steps_, [](auto& step) { return step.poll_exit().has_value(); });
+    auto const place = warm_start_place(batch_job_, trial);
+    directory_ = place.directory;
+    slurm::CommandOnNodes request;
+    request.nodes = *nodes;
+    request.cpus = batch_job_.cpus_per_node;
+    auto const& shape = batch_job_.spec.shape;
+    if (batch_job_.spec.has_gres && shape.slot_type != SlotType::cpu) request.gpus = shape.slots_per_node;
+    // The loss of a node ends nothing on the others.
+    request.options = {"--job-name=warm-start", "--no-kill", "--kill-on-bad-exit=0", "--wait=0",
+                       "--cpu-bind=none"};
+    request.command = {context_.wrap_rank.parent_path() / "det-launch", "keep-interpreters", "--place",
+                       place.to_text()};
+    auto environment = context_.environment;
+    environment.unset(variables::spank);
+    unset_batch_step(environment);
+    auto step = slurm::StepProcess::start(slurm::render_srun(request), environment);
+    if (step)
+        steps_.push_back(*std::move(step));
+    else
+        context_.log(fmt::format("slurm.warm_start: no interpreters wait: {}", step.error().message));
+}
+
+void WarmStart::end() {
+    constexpr std::chrono::seconds limit{5};
+    auto const until = context_.clock.steady_now() + limit;
+    for (auto& step : steps_) step.close_input();
+    for (auto& step : steps_) {
+        // After that Slurm ends what is left, when the job ends.
+        if (!wait_for_step(step, until, context_.clock)) step.signal(SIGKILL);
+    }
+    steps_.clear();
+    if (!directory_.empty()) (void)remove_tree(directory_);
+    directory_.clear();
+}
+
+}  // namespace det::launch::supervisor
