@@ -108,7 +108,7 @@ BOOST_AUTO_TEST_CASE(a_trial_survives_the_death_of_each_process_of_its_job) {
 }
 
 BOOST_AUTO_TEST_CASE(a_step_without_its_slurmstepd_is_abandoned_and_restarted) {
-    // srun does not notice. DET_SILENCE_S shortens the two minutes after which the supervisor does.
+    // srun does not notice. DET_SILENCE_S shortens the half minute after which the supervisor does.
     // Without PMIx, which not every Slurm has.
     auto const answer = shell(fmt::format(
         "DET_SILENCE_S=8 det experiment create digits.yaml code {} --config slurm.mpi=none --json", endless));
@@ -120,9 +120,9 @@ BOOST_AUTO_TEST_CASE(a_step_without_its_slurmstepd_is_abandoned_and_restarted) {
     wait_until([&] { return trial(id).at("runs").size() == 2; }, 150s, "a second run");
     auto const lost = trial(id).at("runs").at(0);
     BOOST_TEST(lost.at("cause") == "failed");
-    BOOST_TEST(
-        lost.at("message").get<std::string>().find("sent no heartbeat for too long") != std::string::npos,
-        lost.at("message"));
+    BOOST_TEST(lost.at("message").get<std::string>().find("the slurmstepd of its step was gone on node") !=
+                   std::string::npos,
+               lost.at("message"));
     wait_for_run(id, 1);
     shell(fmt::format("det experiment kill {}", id));
 }
