@@ -59,9 +59,8 @@ struct JobScript {
 /// The requests to Slurm. Errors: slurm_refused if Slurm refuses, slurm_unreachable if slurmctld does not
 /// answer; Slurm's message is a note of the error. By default (CallTimeouts) each command of Slurm takes at
 /// most 20 s, and sbatch 150 s. A query that fails within 5 s because slurmctld does not answer is repeated,
-/// for about half a minute at most; query_accounting() and
-/// query_executions() are not. submit(): codes::submission_unclear if sbatch
-/// timed out, so that the job may exist.
+/// for about half a minute at most; query_accounting() and query_executions() are not. submit():
+/// codes::submission_unclear if sbatch timed out, so that the job may exist.
 /// query_partitions() and query_nodes() return less where slurmctld hides its nodes from the user
 /// (PrivateData=nodes). One thread at a time.
 class SlurmClient {
