@@ -23,8 +23,8 @@ public:
 
     /// The allocations in the order of their starts.
     /// \param jobs the jobs that Slurm shows now, with their state and end
-    /// \param executions of the jobs that Slurm's accounting knows: they count before the supervisors'
-    /// records \param now the end of allocations that have not ended
+    /// \param executions in Slurm's accounting, which count before the records of the supervisors
+    /// \param now the end of allocations that have not ended
     std::vector<Allocation> find(std::vector<slurm::JobStatus> const& jobs,
                                  std::vector<slurm::JobExecution> const& executions, UtcTime now) const;
 
