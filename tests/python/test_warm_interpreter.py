@@ -196,6 +196,23 @@ class WarmInterpreterTest(unittest.TestCase):
         program.signal(signal.SIGUSR1)
         self.assertEqual(os.waitstatus_to_exitcode(program.wait()), 3)
 
+    def test_another_user_starts_no_program(self):
+        if os.geteuid() != 0:
+            self.skipTest("only root can become another user")
+        child = os.fork()
+        if child == 0:
+            code = 1
+            try:
+                os.setuid(4242)
+                with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
+                    connection.settimeout(LIMIT_S)
+                    connection.connect("\0" + self.name)
+                    code = 0 if connection.recv(1) == b"" else 2  # it is closed before there is a request
+            finally:
+                os._exit(code)
+        self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), 0)
+        self.assertEqual(self.start("").wait(), 0)
+
     def test_slurms_notice_does_not_end_the_interpreter(self):
         self.interpreter.send_signal(signal.SIGTERM)
         self.assertEqual(self.start("").wait(), 0)

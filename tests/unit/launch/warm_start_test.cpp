@@ -1,6 +1,17 @@
 #include <det/launch/launchers/warm_start.hpp>
 
 #include <boost/test/unit_test.hpp>
+#include <cerrno>
+#include <chrono>
+#include <cstddef>
+#include <cstring>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <utility>
 
 #include "check_result.hpp"
 
@@ -28,9 +39,88 @@ WarmProgram program_of(Environment environment) {
             {"7:1024:-1"}};
 }
 
+/// Where the keeper of interpreters of this user would listen.
+std::string keeper_name(std::string const& place) {
+    return fmt::format("{}-{}-n1-keeper", place, ::geteuid());
+}
+
+/// An address in the abstract namespace.
+std::pair<sockaddr_un, socklen_t> abstract_address(std::string const& name) {
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    BOOST_REQUIRE(name.size() < sizeof address.sun_path);
+    std::memcpy(address.sun_path + 1, name.data(), name.size());
+    return {address, static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size())};
+}
+
+int listen_as(std::string const& name, int backlog) {
+    auto const [address, size] = abstract_address(name);
+    int const socket = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    bool const listens = ::bind(socket, reinterpret_cast<sockaddr const*>(&address), size) == 0 &&
+                         ::listen(socket, backlog) == 0;
+    return listens ? socket : -1;
+}
+
+/// Rank 1 asks the keeper of the node n1, because no interpreter waits. Only rank 0 writes a file.
+bool starts_as_usual(std::string const& place) {
+    Environment const environment({{"PATH", "/usr/bin:/bin"},
+                                   {"RANK", "1"},
+                                   {"SLURMD_NODENAME", "n1"},
+                                   {"DET_WARM_START", place + ":/nowhere"}});
+    auto const end = run_warm({"/usr/bin/python3", "train.py"}, environment, [](auto const&) {});
+    return end && !end->has_value();
+}
+
 }  // namespace
 
 BOOST_AUTO_TEST_SUITE(warm_start)
+
+BOOST_AUTO_TEST_CASE(a_name_that_another_user_has_taken_gets_no_request) {
+    if (::geteuid() != 0) {
+        BOOST_TEST_MESSAGE("skipped: only root can become another user");
+        return;
+    }
+    auto const place = fmt::format("test-taken-{}", ::getpid());
+    auto const name = keeper_name(place);
+    int ready[2];
+    BOOST_REQUIRE(::pipe2(ready, O_CLOEXEC) == 0);
+    UniqueFd const ready_read(ready[0]);
+    UniqueFd ready_write(ready[1]);
+    auto const child = ::fork();
+    if (child == 0) {
+        ::alarm(60);
+        int const listener = ::setuid(4242) == 0 ? listen_as(name, 8) : -1;
+        (void)!::write(ready_write.get(), listener < 0 ? "n" : "y", 1);
+        int const theirs = listener < 0 ? -1 : ::accept(listener, nullptr, nullptr);
+        char byte = 0;
+        ::_exit(theirs >= 0 && ::read(theirs, &byte, 1) == 0 ? 0 : 1);
+    }
+    ready_write.reset();
+    char answer = 0;
+    BOOST_TEST(::read(ready_read.get(), &answer, 1) == 1);
+    BOOST_TEST(answer == 'y');
+    BOOST_TEST(starts_as_usual(place));
+    int status = -1;
+    BOOST_TEST(::waitpid(child, &status, 0) == child);
+    BOOST_TEST(status == 0);  // it was connected, and has received nothing
+}
+
+BOOST_AUTO_TEST_CASE(a_listener_that_accepts_nothing_delays_a_rank_for_a_second) {
+    auto const place = fmt::format("test-full-{}", ::getpid());
+    UniqueFd const listener(listen_as(keeper_name(place), 0));
+    BOOST_REQUIRE(listener.get() >= 0);
+    auto const [address, size] = abstract_address(keeper_name(place));
+    std::vector<UniqueFd> queued;
+    bool is_full = false;
+    while (!is_full) {
+        queued.emplace_back(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+        is_full = ::connect(queued.back().get(), reinterpret_cast<sockaddr const*>(&address), size) != 0;
+    }
+    BOOST_REQUIRE(errno == EAGAIN);
+    auto const begin = std::chrono::steady_clock::now();
+    BOOST_TEST(starts_as_usual(place));
+    BOOST_TEST((std::chrono::steady_clock::now() - begin < std::chrono::seconds(60)));
+}
 
 BOOST_AUTO_TEST_CASE(a_program_is_sent_as_it_would_have_been_started) {
     auto const sent = program_of(rank_environment("0", 3));

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <fmt/format.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -52,7 +53,10 @@ Result<std::optional<UniqueFd>> listen_locally(std::string const& name) {
 std::optional<UniqueFd> connect_locally(std::string const& name) {
     auto socket = open_stream(0);
     auto const at = address_of(name);
-    if (!socket || ::connect(socket.get(), reinterpret_cast<sockaddr const*>(&at.address), at.size) != 0 ||
+    // connect(2) waits while the queue of the listener is full, which another user can arrange for.
+    timeval const limit{1, 0};
+    if (!socket || ::setsockopt(socket.get(), SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit) != 0 ||
+        ::connect(socket.get(), reinterpret_cast<sockaddr const*>(&at.address), at.size) != 0 ||
         !is_peer_of_this_user(socket.get()))
         return std::nullopt;
     return socket;

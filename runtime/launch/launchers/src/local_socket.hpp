@@ -14,7 +14,8 @@ std::string local_socket_name(std::string_view name, std::string_view node, std:
 
 /// nullopt: another process listens there. Listens without blocking.
 Result<std::optional<UniqueFd>> listen_locally(std::string const& name);
-/// nullopt: no process of this user listens there.
+/// nullopt: no process of this user listens there, or it does not accept within a second. A call that sends
+/// has the same limit.
 std::optional<UniqueFd> connect_locally(std::string const& name);
 bool is_peer_of_this_user(int socket);
 
