@@ -196,6 +196,17 @@ class WarmInterpreterTest(unittest.TestCase):
         program.signal(signal.SIGUSR1)
         self.assertEqual(os.waitstatus_to_exitcode(program.wait()), 3)
 
+    def test_the_output_of_a_request_that_breaks_off_is_closed(self):
+        read, write = os.pipe()
+        self.addCleanup(os.close, read)
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
+            connection.connect("\0" + self.name)
+            rights = struct.pack("3i", write, write, write)
+            connection.sendmsg([struct.pack("<I", 100)], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, rights)])
+            os.close(write)
+        self.assertTrue(select.select([read], [], [], LIMIT_S)[0], "the interpreter keeps the output open")
+        self.assertEqual(os.read(read, 1), b"")
+
     def test_another_user_starts_no_program(self):
         if os.geteuid() != 0:
             self.skipTest("only root can become another user")

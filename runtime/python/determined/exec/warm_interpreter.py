@@ -66,10 +66,15 @@ def receive_request(connection: socket.socket) -> Request:
     for level, kind, content in ancillary:
         if (level, kind) == (socket.SOL_SOCKET, socket.SCM_RIGHTS):
             files.frombytes(content[: len(content) // 4 * 4])
-    if not data or len(files) != 3:
-        raise EOFError
-    (size,) = struct.unpack("<I", data + receive_exactly(connection, 4 - len(data)))
-    return Request(receive_exactly(connection, size).split(b"\0"), list(files))
+    try:
+        if not data or len(files) != 3:
+            raise EOFError
+        (size,) = struct.unpack("<I", data + receive_exactly(connection, 4 - len(data)))
+        return Request(receive_exactly(connection, size).split(b"\0"), list(files))
+    except BaseException:
+        for file in files:  # a wrapper would wait for the end of this output
+            os.close(file)
+        raise
 
 
 def is_of_this_user(connection: socket.socket) -> bool:
