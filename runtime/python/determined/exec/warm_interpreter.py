@@ -103,6 +103,7 @@ def descendants() -> Set[int]:
 
 
 def end_descendants() -> None:
+    """Returns when all have ended, and if one can't be killed at the latest after ENDED_WITHIN_S."""
     deadline = time.monotonic() + ENDED_WITHIN_S
     while time.monotonic() < deadline:
         for pid in descendants():
@@ -111,9 +112,12 @@ def end_descendants() -> None:
             except OSError:
                 pass
         try:
-            os.waitpid(-1, 0)
+            while os.waitpid(-1, os.WNOHANG)[0] != 0:
+                pass
         except ChildProcessError:
             return
+        if select.select([wake_read], [], [], 0.1)[0]:  # a child has ended
+            os.read(wake_read, 4096)
 
 
 def wait_for_rank(rank: int, connection: socket.socket) -> Optional[int]:
