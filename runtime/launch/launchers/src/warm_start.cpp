@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <fmt/format.h>
 #include <poll.h>
@@ -170,13 +171,20 @@ void pass_on(signalfd_siginfo const& info, int socket, pid_t rank) {
     (void)::send(socket, line.data(), line.size(), MSG_NOSIGNAL);
 }
 
-/// \return nullopt if no rank was started
+// An interpreter first waits ten seconds at most for the ranks of an older run (warm_interpreter.py).
+constexpr auto started_within = std::chrono::seconds(60);
+
+/// \return nullopt if no rank was started in time. A monitor whose connection has ended kills its rank.
 std::optional<WorkerEnd> wait_for_program(UniqueFd const& socket, SignalReader const& signals) {
     RankEvents events(socket.get());
     pollfd polled[] = {{socket.get(), POLLIN, 0}, {signals.fd(), POLLIN, 0}};
+    auto const deadline = std::chrono::steady_clock::now() + started_within;
     while (!events.status) {
+        auto const now = std::chrono::steady_clock::now();
+        if (events.rank == 0 && now >= deadline) break;
         polled[1].fd = events.rank > 0 ? signals.fd() : -1;  // signals wait until there is a rank
-        if (::poll(polled, std::size(polled), -1) < 0) continue;
+        int const timeout_ms = events.rank > 0 ? -1 : poll_timeout_ms(deadline, now);
+        if (::poll(polled, std::size(polled), timeout_ms) < 0) continue;
         if (polled[0].revents != 0 && !events.read()) break;
         while (auto const info = polled[1].fd >= 0 ? signals.take() : std::nullopt)
             pass_on(*info, socket.get(), events.rank);

@@ -207,13 +207,15 @@ class Monitors:
             self.runs.pop(pid, None)
 
     def wait_for_other_runs(self, run: str) -> None:
-        """A rank that has ended late would still have the device and the ports that the next run needs."""
+        """A rank that has ended late would still have the device and the ports that the next run needs. Waits at most
+        once for each run: the ranks of a node ask one after the other."""
         deadline = time.monotonic() + ENDED_WITHIN_S
         while time.monotonic() < deadline:
             self.reap()
             if all(each == run for each in self.runs.values()):
                 return
             time.sleep(0.002)
+        self.runs = {pid: each for pid, each in self.runs.items() if each == run}
 
 
 # From the interpreter that waits to the rank.
