@@ -167,6 +167,12 @@ class WarmInterpreterTest(unittest.TestCase):
         program.signal(signal.SIGTERM)
         self.assertEqual(os.waitstatus_to_exitcode(program.wait()), -signal.SIGTERM)
 
+    def test_a_signal_that_comes_at_once_is_not_lost(self):
+        for _ in range(20):
+            program = self.start("import signal\nwhile True: signal.pause()\n")
+            program.signal(signal.SIGTERM)
+            self.assertEqual(os.waitstatus_to_exitcode(program.wait()), -signal.SIGTERM)
+
     def test_the_end_of_the_step_ends_the_program_and_what_it_has_started(self):
         program = self.start(
             "import os, subprocess, sys, time\n"

@@ -26,6 +26,8 @@ from typing import Dict, List, NoReturn, Optional, Set, Tuple
 # What takes time. The package determined does not, and reads the variables of the rank.
 IMPORTED = ("torch", "torch.distributed")
 PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
+# Slurm's notice may reach each process of the job, also an interpreter that waits and a monitor.
+IGNORED = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGUSR1, signal.SIGUSR2)
 ENDED_WITHIN_S = 10.0  # after KILL; a process that waits for a device may take a while
 _libc = ctypes.CDLL(None, use_errno=True)
 
@@ -156,6 +158,8 @@ def monitor(connection: socket.socket, request: Request) -> None:
     signal.set_wakeup_fd(wake_write, warn_on_full_buffer=False)
     _libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     own = os.getpid()
+    # A signal that reaches the rank before it has its own actions (take_over) stays pending.
+    signal.pthread_sigmask(signal.SIG_BLOCK, IGNORED)
     rank = os.fork()
     if rank == 0:
         signal.set_wakeup_fd(-1)
@@ -262,7 +266,7 @@ def take_over(request: Request, places: Tuple[int, int, int, int], run_directory
         sys.path[:] = [path.replace(run_directory, new_directory) for path in sys.path]
     sys.path_importer_cache.clear()
     importlib.invalidate_caches()
-    for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2):
+    for number in IGNORED:
         signal.signal(number, signal.SIG_DFL)
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.pthread_sigmask(signal.SIG_SETMASK, request.blocked)
@@ -361,8 +365,7 @@ def main() -> Request:
     places = find_places()
     if not getattr(sys.flags, "safe_path", False):
         sys.path[0] = directory
-    # Slurm's notice may reach each process of the job.
-    for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGUSR1, signal.SIGUSR2):
+    for number in IGNORED:
         signal.signal(number, signal.SIG_IGN)
     run_directory = os.environ.get("DET_RUN_DIR", "")
     try:  # libraries count the processors that they may use, for their threads
