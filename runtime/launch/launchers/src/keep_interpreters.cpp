@@ -64,14 +64,17 @@ public:
     InterpreterKeeper(WarmStartPlace const& place, std::string node, std::filesystem::path const& script)
         : place_(place), node_(std::move(node)), script_(script) {}
 
-    Status run(UniqueFd const& listener, int input) {
+    /// \param children reads SIGCHLD
+    Status run(UniqueFd const& listener, SignalReader const& children, int input) {
         for (;;) {
-            pollfd polled[] = {{input, POLLIN, 0}, {listener.get(), POLLIN, 0}};
+            pollfd polled[] = {{input, POLLIN, 0}, {listener.get(), POLLIN, 0}, {children.fd(), POLLIN, 0}};
             auto const wake = looks_for_files() ? between_looks : 60s;
             ::poll(polled, std::size(polled), static_cast<int>(wake / 1ms));
             if (polled[0].revents != 0 && !skip_input(input)) return Ok{};
             if (polled[1].revents != 0) take_request(listener);
             if (looks_for_files()) read_files();
+            while (children.take()) {
+            }
             start_again();
         }
     }
@@ -165,7 +168,8 @@ Status keep_interpreters(WarmStartPlace const& place, Environment const& environ
     if (!listener) return Ok{};
     // The monitors of an interpreter that was killed, whose ranks run on, become children of this process.
     ::prctl(PR_SET_CHILD_SUBREAPER, 1);
-    return InterpreterKeeper(place, std::move(node), interpreter).run(*listener, input);
+    DET_TRY_ASSIGN(auto const children, SignalReader::open(signal_set({SIGCHLD})));
+    return InterpreterKeeper(place, std::move(node), interpreter).run(*listener, children, input);
 }
 
 }  // namespace det::launch::launchers
