@@ -9,6 +9,7 @@
 #include <det/launch/launchers/warm_start.hpp>
 #include <det/protocol/task_identity.hpp>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <csignal>
@@ -31,7 +32,9 @@ using std::chrono::steady_clock;
 constexpr std::size_t interpreters_max = 3;
 constexpr int starts_max = 4;  // of an interpreter
 constexpr std::size_t message_max_bytes = std::size_t{4} << 20;
-constexpr auto between_looks = 2s;  // for files, while no rank has asked on this node
+// For files, while no rank has asked on this node. The intervals double: with entrypoints that never ask, all
+// nodes of a job would otherwise burden the shared file system for as long as it runs.
+constexpr std::chrono::seconds between_looks_min = 2s, between_looks_max = 60s;
 constexpr auto more_files_within = 30s;
 // The name of the script and the variables of a run are written there (warm_interpreter.py).
 constexpr std::size_t argument_room_bytes = 4096, variable_room_bytes = std::size_t{64} << 10;
@@ -68,11 +71,11 @@ public:
     Status run(UniqueFd const& listener, SignalReader const& children, int input) {
         for (;;) {
             pollfd polled[] = {{input, POLLIN, 0}, {listener.get(), POLLIN, 0}, {children.fd(), POLLIN, 0}};
-            auto const wake = looks_for_files() ? between_looks : 60s;
-            ::poll(polled, std::size(polled), static_cast<int>(wake / 1ms));
+            auto const wake = looks_for_files() ? std::optional(next_look_) : std::nullopt;
+            ::poll(polled, std::size(polled), poll_timeout_ms(wake, steady_clock::now()));
             if (polled[0].revents != 0 && !skip_input(input)) return Ok{};
             if (polled[1].revents != 0) take_request(listener);
-            if (looks_for_files()) read_files();
+            if (looks_for_files() && steady_clock::now() >= next_look_) read_files();
             while (children.take()) {
             }
             start_again();
@@ -102,6 +105,7 @@ private:
     }
 
     void read_files() {
+        between_looks_ = std::min(2 * between_looks_, between_looks_max);
         for (auto const& name :
              list_trusted_directory(place_.directory).value_or(std::vector<std::string>())) {
             if (interpreters_.contains(name)) continue;
@@ -110,6 +114,8 @@ private:
             if (!first_file_at_) first_file_at_ = steady_clock::now();
             keep(std::string_view(*message).substr(4));
         }
+        if (first_file_at_) between_looks_ = between_looks_min;
+        next_look_ = steady_clock::now() + between_looks_;
     }
 
     void keep(std::string_view message) {
@@ -157,6 +163,8 @@ private:
     std::map<std::string, Interpreter> interpreters_;
     bool is_asked_ = false;
     std::optional<steady_clock::time_point> first_file_at_;
+    std::chrono::seconds between_looks_ = between_looks_min;
+    steady_clock::time_point next_look_ = steady_clock::now() + between_looks_;
 };
 
 }  // namespace
