@@ -41,9 +41,10 @@ void WarmStart::begin(TrialId trial, std::vector<std::string> const& except) {
     request.cpus = batch_job_.cpus_per_node;
     auto const& shape = batch_job_.spec.shape;
     if (batch_job_.spec.has_gres && shape.slot_type != SlotType::cpu) request.gpus = shape.slots_per_node;
-    // The loss of a node ends nothing on the others.
-    request.options = {"--job-name=warm-start", "--no-kill", "--kill-on-bad-exit=0", "--wait=0",
-                       "--cpu-bind=none"};
+    // The loss of a node ends nothing on the others. All tasks have the input, whatever SLURM_STDINMODE is:
+    // they end with it.
+    request.options = {"--job-name=warm-start", "--no-kill",  "--kill-on-bad-exit=0", "--wait=0",
+                       "--cpu-bind=none",       "--input=all"};
     request.command = {context_.wrap_rank.parent_path() / "det-launch", "keep-interpreters", "--place",
                        place.to_text()};
     auto environment = context_.environment;
