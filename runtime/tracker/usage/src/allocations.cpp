@@ -29,7 +29,8 @@ slurm::JobStatus const* find_job(std::vector<slurm::JobStatus> const& jobs, Allo
 
 /// The execution of a job during which the supervisor of an allocation began, if Slurm's accounting knows it
 /// and its end; else nullptr. Job numbers may have been used before, and accounting may lack executions, so
-/// only one that contains the beginning counts. It has whole seconds.
+/// only one that contains the beginning counts. It has whole seconds, so the execution before, if it ended in
+/// the second in which this one began, contains the beginning too: the one that started last counts.
 ///
 /// Accounting may lack the start of an execution that was requeued soon after it. Then one counts that ended
 /// between the beginning and the end that is known otherwise, which is never long before Slurm's.
@@ -38,13 +39,14 @@ slurm::JobExecution const* find_execution(std::vector<slurm::JobExecution> const
     constexpr std::int64_t second_us = 1'000'000;
     auto const ref = slurm::parse_job_ref(allocation.job);
     auto const begun = allocation.started.microseconds, ended = allocation.ended.microseconds;
-    slurm::JobExecution const* without_start = nullptr;
+    slurm::JobExecution const *found = nullptr, *without_start = nullptr;
     for (auto const& each : executions) {
         if (!ref || each.job != *ref || !each.ended || each.ended->microseconds < begun - second_us) continue;
-        if (each.started && each.started->microseconds <= begun + second_us) return &each;
+        bool const has_begun = each.started && each.started->microseconds <= begun + second_us;
+        if (has_begun && (found == nullptr || *each.started > *found->started)) found = &each;
         if (!each.started && each.ended->microseconds <= ended + second_us) without_start = &each;
     }
-    return without_start;
+    return found != nullptr ? found : without_start;
 }
 
 void apply_accounting(std::vector<slurm::JobExecution> const& executions, Allocation& allocation) {

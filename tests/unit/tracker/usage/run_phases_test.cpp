@@ -202,6 +202,10 @@ BOOST_AUTO_TEST_CASE(the_execution_that_accounting_knows_counts_before_the_reque
     BOOST_TEST((unknown[0].ended == at(70)));
     BOOST_TEST((unknown[1].ended == at(170)));
     BOOST_TEST((unknown[1].end_source == EndSource::journal));
+    // The job started again within a second.
+    auto const at_once = finder.find({}, {{job, at(-2), at(99), 2}, {job, at(99), at(171), 3}}, at(900));
+    BOOST_TEST((at_once[1].started == at(99)));
+    BOOST_TEST((at_once[1].ended == at(171)));
     // The start of an execution that was requeued soon after it, and a job that was cancelled in the queue.
     auto const short_one = finder.find({}, {{job, {}, at(66), 2}, {job, {}, at(140), 0}}, at(900));
     BOOST_TEST((short_one[0].started == at(-2)));
