@@ -21,8 +21,9 @@ struct RunSlurmSteps {
 /// that no lost step has. Slurm numbers the steps of each incarnation of a job from 0. Counts for each run a
 /// health check, a step of slurm.warm_start, the run's step and a remote command for each other node. Adds
 /// the steps that the lost incarnation has skipped, and 16 for steps of the program and of other trials in
-/// the job. If there were more of these, a step may get the number of a lost step. Pure. \param runs all runs
-/// of the trial, in order; the last one is lost
+/// the job. If there were more of these, a step may get the number of a lost step. Pure.
+///
+/// \param runs all runs of the trial, in order; the last one is lost
 std::uint32_t count_step_ids_to_skip(std::span<RunSlurmSteps const> runs);
 
 enum class SkipEnd { all_skipped, not_started, out_of_time, signalled };
