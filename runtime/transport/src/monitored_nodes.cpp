@@ -9,6 +9,9 @@
 // which the node listens. An examination has a number, its round, so that a late report of an earlier one is
 // not taken for that of the present one. It ends when all attempts have ended or their time is over, and the
 // next one begins after a pause, as long as the node is not heard.
+//
+// When the connection of a node ends without a word, this host tries to connect once, at once: the refusal of
+// a host that is up shows that the process was killed, and a fault of the network shows nothing of the kind.
 #include "monitored_nodes.hpp"
 
 #include <det/foundation/network_addresses.hpp>
@@ -96,6 +99,7 @@ void MonitoredNodes::on_joined(Rank rank, Post const&) {
     std::scoped_lock const lock(mutex_);
     auto& entry = entry_of(rank);
     if (!std::exchange(entry.seen.is_connected, true)) ++connected_;
+    forget_ending(entry);
     if (entry.seen.presence == Presence::joined) hear(entry);
 }
 
@@ -114,7 +118,13 @@ bool MonitoredNodes::on_frame(Rank from, std::string_view frame, Post const& pos
 
 void MonitoredNodes::on_left(Rank rank, Post const&) {
     std::scoped_lock const lock(mutex_);
-    if (std::exchange(entry_of(rank).seen.is_connected, false)) --connected_;
+    auto& entry = entry_of(rank);
+    if (std::exchange(entry.seen.is_connected, false)) --connected_;
+    bool const is_of_this_process = entry.parent == node_tree::supervisor && entry.listener;
+    if (entry.seen.presence != Presence::joined || !is_of_this_process || endings_ >= endings_max) return;
+    forget_ending(entry);
+    entry.ending = world_.reach(*entry.listener, world_.now());
+    ++endings_;
 }
 
 void MonitoredNodes::on_tick(TimePoint now, Post const& post) {
@@ -129,6 +139,7 @@ void MonitoredNodes::on_tick(TimePoint now, Post const& post) {
         if (entry.seen.presence != Presence::joined) continue;
         entry.seen.silence += counted;
         advance_joining(entry, now);
+        advance_ending(entry, now);
         if (entry.examination) end_examination(entry, now);
         is_any_away = is_any_away || is_away(entry.seen.from_here) || entry.seen.from_peer == Reach::refused;
     }
@@ -260,6 +271,7 @@ bool MonitoredNodes::take_beat(Rank from, Beat const& beat, Post const& post) {
 void MonitoredNodes::leave(Entry& entry) {
     if (std::exchange(entry.examination, std::nullopt)) --examinations_;
     if (std::exchange(entry.joining, {})) --joining_;
+    forget_ending(entry);
     entry.must_be_reached = false;
     entry.joining_again_at.reset();
     entry.next_examination = {};
@@ -290,6 +302,21 @@ void MonitoredNodes::end_joining(Entry& entry, Reach reach, TimePoint now) {
     --joining_;
     bool const is_first_failure = reach != Reach::connected && !std::exchange(entry.has_joining_failed, true);
     if (is_first_failure) entry.joining_again_at = now + until_joining_again;
+}
+
+/// The attempt at joining ends first: it shows whether a refusal says anything.
+void MonitoredNodes::advance_ending(Entry& entry, TimePoint now) {
+    if (!entry.ending || entry.joining || entry.must_be_reached) return;
+    auto const reach = entry.ending(now);
+    if (reach == Reach::unknown) return;
+    forget_ending(entry);
+    entry.seen.is_killed = reach == Reach::refused && entry.seen.can_be_reached;
+    if (entry.seen.is_killed) announce();
+}
+
+void MonitoredNodes::forget_ending(Entry& entry) {
+    if (std::exchange(entry.ending, {})) --endings_;
+    entry.seen.is_killed = false;
 }
 
 bool MonitoredNodes::is_due(Entry const& entry, TimePoint now) const {

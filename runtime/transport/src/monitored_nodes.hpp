@@ -28,7 +28,7 @@ public:
     };
     /// Attempts that run at the same time. Each holds a socket, and so do up to 256 connections that have not
     /// authenticated and 192 that have: the usual limit of open files is 1,024.
-    static constexpr int joining_max = 128, examinations_max = 128;
+    static constexpr int joining_max = 128, examinations_max = 128, endings_max = 128;
 
     /// \param own the node on the host of this process; nullopt: none
     MonitoredNodes(int nodes, std::optional<int> own, UniqueFd event, World world);
@@ -70,6 +70,7 @@ private:
         Attempt joining = {};          // that attempt
         bool has_joining_failed = false;
         std::optional<TimePoint> joining_again_at = {};  // after a first one that has failed
+        Attempt ending = {};                             // after its connection has ended
         std::optional<Examination> examination = {};
         std::uint32_t round = 0;
         TimePoint next_examination = {};
@@ -91,6 +92,8 @@ private:
     void start_examinations(TimePoint now, Post const& post);
     void advance_joining(Entry& entry, TimePoint now);
     void end_joining(Entry& entry, Reach reach, TimePoint now);
+    void advance_ending(Entry& entry, TimePoint now);
+    void forget_ending(Entry& entry);
     bool is_due(Entry const& entry, TimePoint now) const;
     void examine(int node, TimePoint now, Post const& post);
     std::vector<Peer> choose_peers(int silent) const;
@@ -103,7 +106,7 @@ private:
     mutable std::mutex mutex_;
     std::vector<Entry> entries_;  // by the number of the node
     int connected_ = 0;           // nodes with a connection to this process
-    int joining_ = 0, examinations_ = 0;
+    int joining_ = 0, examinations_ = 0, endings_ = 0;
     std::size_t next_examined_ = 0;  // the node that is looked at first for an examination
     NodeRequests requests_ = 0;
     TimePoint is_newest_until_ = {};  // until then nodes need not look for a newer run

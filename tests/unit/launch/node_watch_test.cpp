@@ -106,6 +106,7 @@ BOOST_AUTO_TEST_CASE(the_ends_of_the_other_nodes_are_known_when_one_is_lost) {
         BOOST_REQUIRE(std::chrono::steady_clock::now() < until);
         std::this_thread::sleep_for(10ms);
     }
+    BOOST_TEST(watch->is_any_killed());
     BOOST_TEST(!watch->have_others_ended({}));  // n1 has never connected
 }
 

@@ -124,6 +124,46 @@ BOOST_AUTO_TEST_CASE(a_beat_lets_nodes_be_heard_and_leave_and_a_wrong_one_is_ref
     BOOST_TEST(!send({4, {}, {}, {{300, 1}}}));
 }
 
+BOOST_AUTO_TEST_CASE(a_node_was_killed_if_its_host_refuses_a_connection_when_its_own_has_ended) {
+    Supervisor supervisor;
+    auto const lose = [&](int node, Reach reach) {
+        supervisor.reach = Reach::connected;
+        BOOST_TEST(supervisor.join(node));
+        supervisor.run(1s);
+        supervisor.reach = reach;
+        supervisor.monitored.on_left({node}, supervisor.post);
+        supervisor.run(400ms);
+        return supervisor.seen(node).is_killed;
+    };
+    int const node = supervisor.first_level().at(3);
+    BOOST_TEST(lose(node, Reach::refused));
+    // A fault of the network, or the connection alone.
+    BOOST_TEST(!lose(node, Reach::unreachable));
+    BOOST_TEST(!lose(node, Reach::connected));
+    // It lives again.
+    BOOST_TEST(lose(node, Reach::refused));
+    BOOST_TEST(supervisor.join(node));
+    BOOST_TEST(!supervisor.seen(node).is_killed);
+    // It has said that it ends.
+    BOOST_TEST(supervisor.monitored.on_frame({node}, render(Leaving{}), supervisor.post));
+    BOOST_TEST(!lose(supervisor.first_level().at(4), Reach::connected));
+    supervisor.reach = Reach::refused;
+    supervisor.monitored.on_left({node}, supervisor.post);
+    supervisor.run(400ms);
+    BOOST_TEST(!supervisor.seen(node).is_killed);
+}
+
+BOOST_AUTO_TEST_CASE(a_refusal_says_nothing_about_a_node_that_has_never_accepted_a_connection) {
+    Supervisor supervisor;
+    supervisor.reach = Reach::refused;  // by a firewall
+    int const node = supervisor.first_level().at(3);
+    BOOST_TEST(supervisor.join(node));
+    supervisor.run(1s);
+    supervisor.monitored.on_left({node}, supervisor.post);
+    supervisor.run(400ms);
+    BOOST_TEST(!supervisor.seen(node).is_killed);
+}
+
 BOOST_AUTO_TEST_CASE(a_node_that_fails_with_four_parents_stays_with_the_supervisor_if_there_is_a_place) {
     Supervisor supervisor;
     for (int node : supervisor.first_level()) BOOST_TEST(supervisor.join(node));

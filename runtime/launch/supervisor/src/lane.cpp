@@ -349,6 +349,10 @@ RunAction Lane::look_at_nodes(RunStateMachine::Time now) {
     if (!run_->nodes) return RunAction::wait;
     auto& lost_hosts = run_->lost_hosts;
     auto const found = run_->nodes->find_lost();
+    if (run_->nodes->is_any_killed() && !run_->has_killed_node && storage_answers() && can_write_storage()) {
+        run_->has_killed_node = true;
+        run_->record.mark_killed_node();
+    }
     std::vector<int> refusing;
     for (auto const& [node, host, is_node_lost] : found) {
         if (!is_node_lost)

@@ -166,6 +166,7 @@ private:
         UtcTime began = {};
         std::string search_error = {};                // the last one that was logged
         std::vector<std::string> lost_hosts = {};     // that the network did not reach
+        bool has_killed_node = false;                 // the file for the wrappers that wait is written
         bool has_allocation = false;                  // the job's times are recorded
         bool has_storage_failed = false;              // the last probe has failed
         bool was_notified = false;                    // by notify_script()

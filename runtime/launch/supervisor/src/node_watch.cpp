@@ -10,7 +10,6 @@
 
 #include <algorithm>
 #include <fmt/format.h>
-#include <iterator>
 #include <map>
 #include <utility>
 
@@ -124,18 +123,17 @@ std::vector<NodeWatch::Lost> NodeWatch::find_lost() {
     return found;
 }
 
-bool NodeWatch::have_others_ended(std::vector<std::string> const& lost_hosts) {
+bool NodeWatch::have_others_ended(std::vector<std::string> const& lost_hosts) const {
     using Presence = transport::NodeMonitor::Presence;
-    if (connected_at_loss_.empty())
-        std::ranges::transform(nodes_, std::back_inserter(connected_at_loss_),
-                               &transport::NodeMonitor::Node::is_connected);
     for (std::size_t node = 0; node < nodes_.size(); ++node) {
         bool const is_lost = std::ranges::find(lost_hosts, hosts_[node]) != lost_hosts.end();
-        // The kernel closes the connection of a process that is killed.
-        bool const is_closed = connected_at_loss_[node] && !nodes_[node].is_connected;
-        if (!is_lost && !is_closed && nodes_[node].presence != Presence::left) return false;
+        if (!is_lost && !nodes_[node].is_killed && nodes_[node].presence != Presence::left) return false;
     }
     return true;
+}
+
+bool NodeWatch::is_any_killed() const {
+    return std::ranges::any_of(nodes_, &transport::NodeMonitor::Node::is_killed);
 }
 
 JudgedSilence NodeWatch::judge(std::size_t node) {

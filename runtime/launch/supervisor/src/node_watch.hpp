@@ -33,10 +33,12 @@ public:
     /// The nodes that are lost or gone. Logs what is known about silent nodes. May ask Slurm, at most twice a
     /// minute.
     std::vector<Lost> find_lost();
-    /// Whether the processes of the run on all nodes but the lost ones have ended. The first call notes which
-    /// nodes are connected to this process: those that others have as parents don't show their ends, and then
-    /// it is always false. To be called after find_lost().
-    bool have_others_ended(std::vector<std::string> const& lost_hosts);
+    /// Whether the processes of the run on all nodes but the lost ones have ended, in order or killed. A node
+    /// that has another one as its parent, or that this host can't reach, does not show that it was killed.
+    /// To be called after find_lost().
+    bool have_others_ended(std::vector<std::string> const& lost_hosts) const;
+    /// Whether the process of a node that sent its beats here was killed. To be called after find_lost().
+    bool is_any_killed() const;
     /// Takes the present state of all nodes, for the functions below.
     void update() { nodes_ = monitor_->nodes(); }
     /// Whether the beats of the node come.
@@ -70,9 +72,8 @@ private:
     std::optional<int> own_;
     std::chrono::milliseconds limit_;
     std::vector<transport::NodeMonitor::Node> nodes_;
-    std::vector<std::string> logged_;      // what was last logged about each node; empty: it is heard
-    std::vector<bool> connected_at_loss_;  // of a node; empty: none was lost
-    std::vector<int> unconnected_;         // for how many checks each node has had a file and no connection
+    std::vector<std::string> logged_;  // what was last logged about each node; empty: it is heard
+    std::vector<int> unconnected_;     // for how many checks each node has had a file and no connection
     bool has_reported_unconnected_ = false;
     std::optional<std::chrono::steady_clock::time_point> asked_slurm_at_;
     bool has_slurm_answered_ = false;

@@ -97,6 +97,8 @@ Status RunRecord::write_stacks_request() { return write_file(layout_.hung(), "")
 
 Status RunRecord::mark_abandoned() { return write_file(layout_.abandoned(), ""); }
 
+void RunRecord::mark_killed_node() { (void)write_file(layout_.killed_node(), ""); }
+
 bool RunRecord::remove_files_of_tasks() const {
     auto const names = list_directory(layout_.path());
     if (!names) return false;
@@ -108,7 +110,7 @@ bool RunRecord::remove_files_of_tasks() const {
     if (has_heartbeats || has(layout_.abandoned())) return false;
     for (auto const& path :
          {layout_.rendezvous(), layout_.stop_request(), layout_.hung(), layout_.preempt_notice(),
-          layout_.requeue_request(), layout_.chief_host(), layout_.done(), layout_.failing()}) {
+          layout_.requeue_request(), layout_.chief_host(), layout_.done(), layout_.killed_node()}) {
         if (has(path)) ::unlink(path.c_str());
     }
     for (auto const& name : *names) {

@@ -38,6 +38,9 @@ public:
 
     /// Records that tasks of the run may still live on a node that did not answer.
     Status mark_abandoned();
+    /// Tells the wrappers of ranks that have lost another one that the wrapper of a node was killed, which
+    /// then records no failure. Without this they only wait longer.
+    void mark_killed_node();
     /// Removes the files by which this supervisor and the tasks of the run find and ask each other. Does
     /// nothing if a task may live: a node was given up, or a heartbeat file is left. Must be called after the
     /// facts about the end are gathered. What can't be removed stays: no later run reads these files.

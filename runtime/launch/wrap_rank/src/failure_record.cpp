@@ -10,6 +10,7 @@
 #include <det/protocol/task_identity.hpp>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <csignal>
 #include <fcntl.h>
@@ -26,11 +27,9 @@ namespace fs = std::filesystem;
 using namespace std::chrono_literals;
 
 constexpr std::size_t text_size_max = 1024;
-// For a failure to be announced: the other wrapper does so when its command ends. It may be gone with its
-// node, and all ranks wait here before a run can begin again.
-constexpr auto announced_within = 500ms;
 // Longer than output_grace, for which the wrapper of the other rank may wait before it records its failure.
 constexpr auto wait_limit = 2s;
+constexpr auto longest_interval = 160ms;
 
 std::string read_short_text(fs::path const& file) {
     auto const text = read_file(file);
@@ -56,17 +55,17 @@ void append_end(fs::path const& log, RankFailure const& end) {
     if (file) (void)write_all(file.get(), render_rank_failure(end), "how the rank failed");
 }
 
-/// Waits until the exit code of the first failure is recorded, at most until the limits. Lists the directory,
-/// because an NFS client may remember that a name is absent.
+/// Waits until the exit code of the first failure is recorded, or will not be, at most until the limit. Lists
+/// the directory, because an NFS client may remember that a name is absent.
 void wait_for_first_failure(fs::path const& run) {
     auto const recorded = RunLayout(run).first_failure().filename().string();
-    auto const announced = RunLayout(run).failing().filename().string();
-    auto const begin = std::chrono::steady_clock::now();
-    auto deadline = begin + announced_within;
-    for (auto interval = 20ms; std::chrono::steady_clock::now() < deadline; interval *= 2) {
+    auto const killed = RunLayout(run).killed_node().filename().string();
+    auto const deadline = std::chrono::steady_clock::now() + wait_limit;
+    for (auto interval = 20ms; std::chrono::steady_clock::now() < deadline;
+         interval = std::min(interval * 2, longest_interval)) {
         auto const names = list_directory(run);
-        if (!names || std::ranges::find(*names, recorded) != names->end()) return;
-        if (std::ranges::find(*names, announced) != names->end()) deadline = begin + wait_limit;
+        if (!names) return;
+        if (std::ranges::find_first_of(*names, std::array{recorded, killed}) != names->end()) return;
         auto const left = deadline - std::chrono::steady_clock::now();
         std::this_thread::sleep_for(std::min<std::chrono::nanoseconds>(interval, left));
     }
@@ -81,16 +80,6 @@ FailureRecord::FailureRecord(std::string rank, StartedBy started_by, Environment
     auto const name = fmt::format("lost-peer-{}-{}", rank_.empty() ? "node" : rank_, ::getpid());
     lost_peer_file_ = fs::path(environment.find(variables::run_dir).value_or("")) / name;
     environment.set(variables::lost_peer_file, name);
-}
-
-void FailureRecord::announce(int exit_code, RelayedCommand const& command) const {
-    if (!command.labels.log) return;
-    RankFailure end;
-    end.exit_code = exit_code;
-    end.setup_failure = find_setup_failure(command.environment);
-    end.lost_peer = read_short_text(lost_peer_file_);
-    fs::path const run = command.environment.find(variables::run_path).value_or("");
-    if (is_first_cause(end)) (void)write_new_file(RunLayout(run).failing(), "");
 }
 
 void FailureRecord::write(CommandEnd const& end, RelayedCommand const& command) const {

@@ -21,14 +21,10 @@ public:
     /// \param started_by the parent of this process
     FailureRecord(std::string rank, StartedBy started_by, Environment& environment);
 
-    /// To be called at once when the command has failed. If it can be the first failure of the run, creates
-    /// RunLayout::failing(), for the wrappers of ranks that lose this one.
-    void announce(int exit_code, RelayedCommand const& command) const;
-
     /// Records nothing if the command succeeded or has no log. If the process has lost another rank, returns
-    /// when a failure of another command is recorded too, because Slurm and launchers kill the wrappers of
-    /// the other ranks once this wrapper has ended: after half a second if no other one is announced, since
-    /// its wrapper may be gone, and at the latest after two seconds.
+    /// when a failure of another command is recorded too, at the latest after two seconds: Slurm and
+    /// launchers kill the wrappers of the other ranks once this wrapper has ended. Returns at once if the
+    /// supervisor says that the wrapper of a node was killed (RunLayout::killed_node()).
     void write(CommandEnd const& end, RelayedCommand const& command) const;
 
 private:

@@ -132,7 +132,6 @@ Result<CommandEnd> relay(RelayedCommand const& command, Clock const& clock) {
     monitor.emplace(command, child, error_pipe, orphans ? &*orphans : nullptr, clock);
     auto const status = monitor->wait_for_exit();
     auto const ended_at = clock.now();
-    if (status && command.at_exit) command.at_exit(exit_code_of_wait_status(*status));
     ending.announce(clock.steady_now() + output_grace);
     forwarding.join();
     if (status && command.when_ended) command.when_ended(exit_code_of_wait_status(*status));

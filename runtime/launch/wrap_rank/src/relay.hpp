@@ -82,8 +82,6 @@ struct RelayedCommand {
     /// A program that prints the stacks of the command's processes as lines of the command's standard error.
     /// It gets the number of the command's process as its last argument.
     std::vector<std::string> stack_helper = {};
-    /// Called at once when the command has ended. Its output may still come.
-    std::function<void(int exit_code)> at_exit = {};
     /// Called when the stacks are asked for.
     std::function<void()> write_waits = {};
     /// Called when the delivery of Slurm's notice has begun.

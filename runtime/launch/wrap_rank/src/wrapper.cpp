@@ -260,11 +260,6 @@ public:
         if (is_outermost()) watch_waits();
         if (in_run_) share_log();
         if (is_supervised_) failure_record_.emplace(request_.rank, parent(), environment_);
-        if (is_supervised_)
-            command_.at_exit = [this](int exit_code) {
-                if (exit_code != 0 && !is_superseded(run_path_))
-                    failure_record_->announce(exit_code, command_);
-            };
         command_.argv = std::move(request_.command);
         command_.environment = std::move(environment_);
         DET_TRY_ASSIGN(auto const end, relay(command_, clock_));

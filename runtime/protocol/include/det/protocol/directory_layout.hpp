@@ -84,9 +84,8 @@ public:
     /// The exit code of the first failure, recorded by the wrapper of the rank or by det-launch. Failures of
     /// ranks that had lost another rank do not count. Slurm reports only the highest exit code of all nodes.
     std::filesystem::path first_failure() const { return run_ / "first_failure"; }
-    /// Created by the wrapper of a rank that fails, before it can record the failure: wrappers of ranks that
-    /// have lost that rank wait for the record.
-    std::filesystem::path failing() const { return run_ / "failing"; }
+    /// Created by the supervisor when the wrapper of a node was killed: it records no failure.
+    std::filesystem::path killed_node() const { return run_ / "killed-node"; }
     /// Written by a rank that finds a checkpoint damaged: says what is damaged.
     std::filesystem::path damaged_checkpoint(std::string const& uuid) const {
         return run_ / (std::string(damaged_prefix) + uuid);

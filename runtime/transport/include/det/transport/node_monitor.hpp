@@ -65,6 +65,9 @@ public:
     struct Node {
         Presence presence = Presence::absent;
         bool is_connected = false;  // to this process, not to another node
+        /// Its connection to this process has ended without a word, and its host then refused one to its
+        /// port: its process was killed. Until it connects again.
+        bool is_killed = false;
         /// Time since the last beat, or since another node has last heard one. The time in which the
         /// monitor's own thread did not run does not count.
         std::chrono::milliseconds silence{};
@@ -94,8 +97,9 @@ public:
     /// To be called when no newer run of the trial was found: for the given time nodes need not look
     /// themselves. Without a call they do.
     virtual void confirm_newest_run(std::chrono::milliseconds valid_for) = 0;
-    /// An event descriptor, readable after a node was examined, after a silent node was heard again, and
-    /// twice a second while this host does not reach a silent node, or no process listens there.
+    /// An event descriptor, readable after a node was examined, after a silent node was heard again or one
+    /// was killed, and twice a second while this host does not reach a silent node, or no process listens
+    /// there.
     virtual int fd() const = 0;
     /// Makes fd() not readable.
     virtual void clear_event() = 0;
