@@ -92,7 +92,7 @@ void ask_for_interpreter(WarmStartPlace const& place, std::string const& node, W
     if (auto const keeper = connect_locally(local_socket_name(place.name, node, "keeper")))
         (void)send_with_files(keeper->get(), message);
     if (!is_first_rank(program.environment)) return;
-    (void)make_directory(place.directory);
+    (void)make_directories(place.directory);
     (void)write_new_secret_file(place.directory / warm_key(program), message);
 }
 
@@ -165,7 +165,7 @@ void pass_on(signalfd_siginfo const& info, int socket, pid_t rank) {
     auto const number = static_cast<int>(info.ssi_signo);
     // Slurm signals the rank itself, if it signals all processes of the job.
     if (is_sent_by_slurm(static_cast<pid_t>(info.ssi_pid), info.ssi_uid)) return;
-    // The wrapper asks for stacks. It takes this process, which has a handler, for the program.
+    // Whoever sends it takes this process, which reads it, for the program: one without a handler would end.
     if (number == SIGUSR1 && !catches(rank, number)) return;
     auto const line = fmt::format("{}\n", number);
     (void)::send(socket, line.data(), line.size(), MSG_NOSIGNAL);

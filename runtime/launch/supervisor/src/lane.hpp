@@ -141,7 +141,7 @@ public:
     /// here. Does nothing without slurm.memory_checkpoints, and if a newer run exists elsewhere.
     void remove_snapshots();
     /// Ends the interpreters that wait for a further run of the trial (slurm.warm_start).
-    void end_warm_start() { warm_start_.end(); }
+    void end_warm_start() { warm_start_.end(run_ && !run_->lost_hosts.empty()); }
 
 private:
     struct Run {

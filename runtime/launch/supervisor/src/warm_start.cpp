@@ -8,11 +8,22 @@
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include "run_environment.hpp"
 #include "wait_for_step.hpp"
 
 namespace det::launch::supervisor {
+namespace {
+
+/// What earlier executions have left, whose supervisors were killed: it has the environments of their ranks.
+void remove_older_requests(std::filesystem::path const& own) {
+    for (auto const& name : list_directory(own.parent_path()).value_or(std::vector<std::string>())) {
+        if (name != own.filename()) (void)remove_tree(own.parent_path() / name);
+    }
+}
+
+}  // namespace
 
 bool is_warm_started(ExperimentSpec const& spec) {
     Json::json_pointer const key("/slurm/warm_start");
@@ -23,9 +34,10 @@ bool is_warm_started(ExperimentSpec const& spec) {
 
 WarmPlace warm_start_place(BatchJob const& batch_job, TrialId trial) {
     // The trial's number is that of the experiment too; other experiments have other jobs.
-    return {fmt::format("det-warm-{}-{}-{}", slurm::to_string(batch_job.job),
-                        batch_job.incarnation.restart_count, to_string(trial)),
-            batch_job.experiment.trial(trial.index).path() / "warm-start"};
+    auto const execution =
+        fmt::format("{}-{}", slurm::to_string(batch_job.job), batch_job.incarnation.restart_count);
+    return {fmt::format("det-warm-{}-{}", execution, to_string(trial)),
+            batch_job.experiment.trial(trial.index).path() / "warm-start" / execution};
 }
 
 void WarmStart::begin(TrialId trial, std::vector<std::string> const& except) {
@@ -35,7 +47,9 @@ void WarmStart::begin(TrialId trial, std::vector<std::string> const& except) {
     if (nodes->empty()) return;
     std::erase_if(steps_, [](auto& step) { return step.poll_exit().has_value(); });
     auto const place = warm_start_place(batch_job_, trial);
+    if (directory_ != place.directory) remove_older_requests(place.directory);
     directory_ = place.directory;
+    has_lost_node_ = has_lost_node_ || !except.empty();
     slurm::CommandOnNodes request;
     request.nodes = *nodes;
     request.cpus = batch_job_.cpus_per_node;
@@ -57,8 +71,9 @@ void WarmStart::begin(TrialId trial, std::vector<std::string> const& except) {
         context_.log(fmt::format("slurm.warm_start: no interpreters wait: {}", step.error().message));
 }
 
-void WarmStart::end() {
-    constexpr std::chrono::seconds limit{5};
+void WarmStart::end(bool is_node_lost) {
+    // srun does not end before its tasks on a lost node do.
+    std::chrono::seconds const limit(is_node_lost || has_lost_node_ ? 1 : 5);
     auto const until = context_.clock.steady_now() + limit;
     for (auto& step : steps_) step.close_input();
     for (auto& step : steps_) {
@@ -66,8 +81,12 @@ void WarmStart::end() {
         if (!wait_for_step(step, until, context_.clock)) step.signal(SIGKILL);
     }
     steps_.clear();
-    if (!directory_.empty()) (void)remove_tree(directory_);
+    if (!directory_.empty()) {
+        (void)remove_tree(directory_);
+        (void)::rmdir(directory_.parent_path().c_str());  // unless another execution has files there
+    }
     directory_.clear();
+    has_lost_node_ = false;
 }
 
 }  // namespace det::launch::supervisor

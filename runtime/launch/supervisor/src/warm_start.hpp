@@ -29,7 +29,7 @@ class WarmStart {
 public:
     WarmStart(BatchJob const& batch_job, SupervisorContext const& context)
         : batch_job_(batch_job), context_(context) {}
-    ~WarmStart() { end(); }
+    ~WarmStart() { end(false); }
     WarmStart(WarmStart const&) = delete;
     WarmStart& operator=(WarmStart const&) = delete;
 
@@ -38,14 +38,16 @@ public:
     /// slurm.warm_start.
     /// \param except nodes that are lost
     void begin(TrialId trial, std::vector<std::string> const& except);
-    /// Ends the interpreters, and removes what ranks have asked for.
-    void end();
+    /// Ends the interpreters, and removes what the ranks of this execution have asked for.
+    /// \param is_node_lost a node of the last run was lost
+    void end(bool is_node_lost);
 
 private:
     BatchJob const& batch_job_;
     SupervisorContext const& context_;
     std::list<slurm::StepProcess> steps_;
     std::filesystem::path directory_;
+    bool has_lost_node_ = false;  // a step is also on a node that was lost later
 };
 
 }  // namespace det::launch::supervisor
