@@ -47,7 +47,11 @@ public:
     Impl& operator=(Impl const&) = delete;
 
     bool is_off() const { return is_off_; }
-    void finish() { (void)finish_last(); }
+    void finish() {
+        if (!is_in_fork()) (void)finish_last();
+    }
+    /// Whether this process is a child of os.fork(), which has none of the threads.
+    bool is_in_fork() const { return ::getpid() != process_; }
     void use_devices(tensor::DeviceCopies* devices) { options_.devices = devices; }
 
     // The ranks exchange one text per call, because a call blocks the training; a second time only if memory
@@ -460,6 +464,7 @@ private:
         });
     }
 
+    pid_t const process_ = ::getpid();
     Peers& peers_;
     MemorySnapshotOptions options_;
     SnapshotFiles files_;  // of this rank
@@ -482,7 +487,10 @@ private:
 
 MemorySnapshots::MemorySnapshots(Peers& peers, MemorySnapshotOptions options)
     : impl_(std::make_unique<Impl>(peers, std::move(options))) {}
-MemorySnapshots::~MemorySnapshots() = default;
+MemorySnapshots::~MemorySnapshots() {
+    // To wait for a thread that does not exist would never end; the files are those of the parent.
+    if (impl_->is_in_fork()) (void)impl_.release();
+}
 
 Result<bool> MemorySnapshots::keep(std::uint64_t steps, JsonValue const& metadata, State const& state) {
     return impl_->keep(steps, metadata, state);

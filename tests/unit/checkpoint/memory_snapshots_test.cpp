@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <numeric>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "memory_file.hpp"
@@ -133,6 +134,26 @@ BOOST_AUTO_TEST_CASE(a_later_run_with_any_number_of_ranks_loads_the_newest_snaps
     BOOST_TEST(load(2, 4, 30) == 0u);  // the checkpoint is not older
     BOOST_TEST(load(1, 4) == 0u);      // of the run itself
     BOOST_TEST(warnings.empty());
+}
+
+BOOST_AUTO_TEST_CASE(a_child_of_fork_waits_for_no_thread_of_its_parent) {
+    as_ranks(1, [&](ThreadPeers& peers) {
+        auto snapshots = std::make_unique<MemorySnapshots>(peers, options(0, peers));
+        Model model(0, 1);
+        model.fill(5);
+        BOOST_TEST(must(snapshots->keep(5, Json{{"steps_completed", 5}}, model.state())));
+        auto const child = ::fork();
+        if (child == 0) {
+            ::alarm(60);
+            snapshots->finish();
+            snapshots.reset();
+            ::_exit(7);
+        }
+        int status = 0;
+        BOOST_TEST(::waitpid(child, &status, 0) == child);
+        BOOST_TEST((WIFEXITED(status) && WEXITSTATUS(status) == 7));
+    });
+    BOOST_TEST(load(1, 1) == 5u);
 }
 
 BOOST_AUTO_TEST_CASE(the_newest_two_are_kept_in_private_files_whose_memory_is_used_again) {

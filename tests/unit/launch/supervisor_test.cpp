@@ -2,6 +2,8 @@
 #include <det/protocol/array_job.hpp>
 
 #include <boost/test/unit_test.hpp>
+#include <cstdlib>
+#include <map>
 
 #include "supervisor_fixture.hpp"
 
@@ -153,6 +155,30 @@ BOOST_AUTO_TEST_CASE(a_job_that_slurm_may_shorten_gets_its_time_limit_back_when_
     job.spec.sbatch_options = {"--time=4:00:00"};
     BOOST_TEST(supervise(job) == 0);
     BOOST_TEST(std::ranges::count(slurm.calls, "change 123_0 time=4:00:00") == 1);
+}
+
+BOOST_AUTO_TEST_CASE(a_time_limit_that_slurm_has_not_shortened_stays_as_it_is) {
+    acknowledging_step("");
+    slurm.job->preempt_time = UtcTime{1};
+    auto job = batch_job();
+    job.spec.sbatch_options = {"--time-min=10"};
+    ::setenv("SLURM_JOB_START_TIME", "1000", 1);
+    auto const requests = [&](std::string const& submitted, std::int64_t at_start_s) {
+        job.spec.sbatch_options.push_back("--time=" + submitted);
+        ::setenv("SLURM_JOB_END_TIME", std::to_string(1000 + at_start_s).c_str(), 1);
+        slurm.calls.clear();
+        BOOST_TEST(supervise(job) == 0);
+        return std::ranges::count(slurm.calls, "change 123_0 time=" + submitted);
+    };
+    for (auto const& [submitted, seconds] : std::map<std::string, std::int64_t>{
+             {"240", 14400}, {"240:30", 14430}, {"4:00:00", 14400}, {"1-2", 93600}, {"1-2:03:04", 93784}}) {
+        BOOST_TEST(requests(submitted, seconds - 1) == 1, submitted);
+        BOOST_TEST(requests(submitted, seconds) == 0, submitted);
+        BOOST_TEST(requests(submitted, seconds + 3600) == 0, submitted);
+    }
+    BOOST_TEST(requests("UNLIMITED", 14400) == 1);
+    ::unsetenv("SLURM_JOB_START_TIME");
+    ::unsetenv("SLURM_JOB_END_TIME");
 }
 
 // Slurm limits the requests of a user (rl_enable): 100 tasks that are preempted at once must be queued again.

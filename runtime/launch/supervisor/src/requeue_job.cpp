@@ -1,5 +1,6 @@
 #include "requeue_job.hpp"
 
+#include <det/foundation/text.hpp>
 #include <det/journal/event_log.hpp>
 #include <det/protocol/host_list.hpp>
 #include <det/slurm/resubmit_tasks.hpp>
@@ -9,6 +10,7 @@
 namespace det::launch::supervisor {
 namespace {
 
+using namespace std::chrono_literals;
 using slurm::SlurmClient;
 using NewJob = std::optional<std::uint32_t>;
 
@@ -35,6 +37,33 @@ std::string_view find_option(std::vector<std::string> const& options, std::strin
             found = option.substr(2 + name.size() + 1);
     }
     return found;
+}
+
+/// "MINUTES", "MINUTES:SECONDS", "HOURS:MINUTES:SECONDS", "DAYS-HOURS", "DAYS-HOURS:MINUTES" or
+/// "DAYS-HOURS:MINUTES:SECONDS"; nullopt: another text, for example UNLIMITED.
+std::optional<std::chrono::seconds> parse_submitted_limit(std::string_view text) {
+    auto const dash = text.find('-');
+    bool const has_days = dash != text.npos;
+    auto const days = has_days ? parse_integer<std::uint32_t>(text.substr(0, dash)) : 0u;
+    auto const parts = split(has_days ? text.substr(dash + 1) : text, ':');
+    if (!days || parts.size() > 3) return std::nullopt;
+    std::chrono::seconds limit = std::chrono::days(*days);
+    std::chrono::seconds unit = has_days || parts.size() == 3 ? 3600s : 60s;
+    for (auto const part : parts) {
+        auto const number = parse_integer<std::uint32_t>(part);
+        if (!number) return std::nullopt;
+        limit += *number * unit;
+        unit = unit == 3600s ? 60s : 1s;
+    }
+    return limit;
+}
+
+/// The time limit with which Slurm has started this execution of the job, as it says in the environment.
+std::optional<std::chrono::seconds> limit_at_start(Environment const& environment) {
+    auto const start = parse_integer<std::int64_t>(environment.find("SLURM_JOB_START_TIME").value_or(""));
+    auto const end = parse_integer<std::int64_t>(environment.find("SLURM_JOB_END_TIME").value_or(""));
+    if (!start || !end) return std::nullopt;
+    return std::chrono::seconds(*end - *start);
 }
 
 Status delay_start(slurm::JobRef const& job, RequeueRequest const& request,
@@ -126,6 +155,10 @@ void restore_time_limit(BatchJob const& batch_job, SupervisorContext const& cont
     auto const& options = batch_job.spec.sbatch_options;
     auto const limit = find_option(options, "time");
     if (limit.empty() || find_option(options, "time-min").empty()) return;
+    // It was not shortened: what it is now is what its user or an operator has made it.
+    auto const submitted = parse_submitted_limit(limit);
+    auto const at_start = limit_at_start(context.environment);
+    if (submitted && at_start && *at_start >= *submitted) return;
     auto const changed = context.slurm.update_job(batch_job.job, {.time_limit = std::string(limit)});
     if (!changed)
         context.log(fmt::format("the job keeps its shorter time limit: {}", changed.error().message));

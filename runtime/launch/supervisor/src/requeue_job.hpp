@@ -30,7 +30,8 @@ Result<std::optional<std::uint32_t>> requeue_job(BatchJob const& batch_job, Requ
                                                  SupervisorContext const& context);
 
 /// Gives a job that is queued again the time limit with which it was submitted. Slurm may have shortened it
-/// (--time-min), and keeps the shorter one.
+/// (--time-min), and keeps the shorter one. Does nothing if the job's environment shows that it was not
+/// shortened when it started.
 void restore_time_limit(BatchJob const& batch_job, SupervisorContext const& context);
 
 }  // namespace det::launch::supervisor
