@@ -3,6 +3,7 @@
 import os
 import pathlib
 import resource
+import runpy
 import select
 import signal
 import socket
@@ -12,6 +13,8 @@ import sys
 import tempfile
 import time
 import unittest
+import unittest.mock
+import warnings
 
 import determined
 
@@ -82,6 +85,21 @@ def is_alive(pid):
     except OSError:
         return False
     return stat.rpartition(")")[2].split()[0] != "Z"
+
+
+class ForkTest(unittest.TestCase):
+    def test_a_fork_beside_threads_does_not_warn_and_later_warnings_are_shown(self):
+        def fork():  # as that of Python 3.12
+            warnings.warn("This process is multi-threaded, use of fork() may lead to deadlocks in the child.", DeprecationWarning)
+            return 7
+
+        functions = runpy.run_path(str(SCRIPT))
+        with warnings.catch_warnings(record=True) as shown, unittest.mock.patch("os.fork", fork):
+            warnings.simplefilter("always")
+            self.assertEqual(functions["fork"](), 7)
+            self.assertEqual(shown, [])
+            os.fork()
+            self.assertEqual(len(shown), 1)
 
 
 class WarmInterpreterTest(unittest.TestCase):

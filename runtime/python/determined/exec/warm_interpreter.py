@@ -21,6 +21,7 @@ import struct
 import sys
 import time
 import types
+import warnings
 from typing import Dict, List, NoReturn, Optional, Set, Tuple
 
 # What takes time. The package determined does not, and reads the variables of the rank.
@@ -85,6 +86,13 @@ def is_of_this_user(connection: socket.socket) -> bool:
 
 
 # The monitor of a rank.
+
+
+def fork() -> int:
+    """os.fork(), which warns from Python 3.12 on if a library has started threads. They are not used in the child."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        return os.fork()
 
 
 def descendants() -> Set[int]:
@@ -160,7 +168,7 @@ def monitor(connection: socket.socket, request: Request) -> None:
     own = os.getpid()
     # A signal that reaches the rank before it has its own actions (take_over) stays pending.
     signal.pthread_sigmask(signal.SIG_BLOCK, IGNORED)
-    rank = os.fork()
+    rank = fork()
     if rank == 0:
         signal.set_wakeup_fd(-1)
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
@@ -332,7 +340,7 @@ def wait_for_start(name: str) -> Request:
         connection.settimeout(None)
         run = next((word.decode(errors="replace") for word in request.environment if word.startswith(b"DET_RUN_KEY=")), "")
         monitors.wait_for_other_runs(run)
-        pid = os.fork()
+        pid = fork()
         if pid == 0:
             listener.close()
             monitor(connection, request)
