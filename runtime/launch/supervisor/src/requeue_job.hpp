@@ -31,7 +31,7 @@ Result<std::optional<std::uint32_t>> requeue_job(BatchJob const& batch_job, Requ
 
 /// Gives a job that is queued again the time limit with which it was submitted. Slurm may have shortened it
 /// (--time-min), and keeps the shorter one. Does nothing if the job's environment shows that it was not
-/// shortened when it started.
+/// shortened when it started; that of Slurm 22.05 does not show it.
 void restore_time_limit(BatchJob const& batch_job, SupervisorContext const& context);
 
 }  // namespace det::launch::supervisor
