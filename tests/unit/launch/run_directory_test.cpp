@@ -3,6 +3,7 @@
 #include <det/launch/node/network_variables.hpp>
 #include <det/launch/node/node_topology.hpp>
 #include <det/launch/node/run_directory.hpp>
+#include <det/launch/node/stage_directory.hpp>
 #include <det/preemption/notice_page.hpp>
 #include <det/protocol/cluster_info.hpp>
 #include <det/protocol/directory_layout.hpp>
@@ -97,6 +98,23 @@ BOOST_AUTO_TEST_CASE(a_squatted_name_is_avoided_without_the_plugin_too) {
     BOOST_TEST(must(enter(home)) == path);  // as another task of the same step
     BOOST_TEST(must(enter(home + "-of-another")) != path);
     BOOST_TEST(path.find("det-" + std::to_string(::getuid()) + "-") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(staged_files_that_another_user_could_have_put_there_are_not_used) {
+    auto environment = script();
+    auto const files = stage_directory(environment) / "jobs/123_0";
+    auto const own = directory / ("det-" + std::to_string(::getuid()));
+    must(make_directories(files));
+    // A directory of another user has such a mode, because this user could not read it otherwise.
+    BOOST_REQUIRE(::chmod(own.c_str(), 0755) == 0);
+    environment.set("DET_STAGE", "123_0");
+    BOOST_TEST(!find_job_stage(environment, "123_0"));
+    use_stage(environment);
+    BOOST_TEST(!environment.find("DET_STAGE"));
+    BOOST_REQUIRE(::chmod(own.c_str(), 0700) == 0);
+    environment.set("DET_STAGE", "123_0");
+    use_stage(environment);
+    BOOST_TEST(environment.find("DET_STAGE").value_or("") == files.string());
 }
 
 BOOST_AUTO_TEST_CASE(ranks_learn_the_node_of_rank_0_from_rank_0) {

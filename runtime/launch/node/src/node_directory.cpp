@@ -184,6 +184,8 @@ fs::path users_directory(fs::path const& base) { return base / own_directory_nam
 
 Status make_users_directory(fs::path const& base) { return make_own_directory(users_directory(base)); }
 
+bool has_users_directory(fs::path const& base) { return is_own_directory(users_directory(base)); }
+
 Result<NodeDirectory> NodeDirectory::enter(fs::path const& base, std::string const& key,
                                            Prepare const& prepare, Leave on_leave,
                                            std::string const& local_suffix) {

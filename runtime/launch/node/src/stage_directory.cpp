@@ -17,13 +17,19 @@ Result<std::filesystem::path> make_stage_directory(Environment const& environmen
     return stage_directory(environment);
 }
 
+std::optional<std::filesystem::path> find_job_stage(Environment const& environment, std::string const& job) {
+    auto directory = stage_directory(environment) / "jobs" / job;
+    bool const is_ours = has_users_directory(local_base(environment)) && path_exists(directory);
+    return is_ours ? std::optional(std::move(directory)) : std::nullopt;
+}
+
 void use_stage(Environment& environment) {
     auto const value = environment.find_non_empty(variables::stage);
     // An absolute path was set by an outer wrapper of the same run.
     if (!value || value->front() == '/') return;
-    auto const directory = stage_directory(environment) / "jobs" / *value;
+    auto const directory = find_job_stage(environment, *value);
     environment.unset(variables::stage);
-    if (path_exists(directory)) environment.set(variables::stage, directory.string());
+    if (directory) environment.set(variables::stage, directory->string());
 }
 
 }  // namespace det::launch::node

@@ -103,13 +103,14 @@ std::vector<std::string> render_stage_step(RunPlan const& run, SupervisorContext
 bool are_files_here(StageLoad const& load, RunPlan const& run, std::string const& job,
                     Environment const& environment) {
     if (load.code_bytes > 0 || run.shape.hosts != std::vector{node::node_name(environment)}) return false;
-    auto const directory = node::stage_directory(environment) / "jobs" / job;
-    return std::ranges::all_of(load.files, [&](StagedFile const& file) {
-        auto const item = item_of(file);
-        std::error_code failure;
-        auto const content = fs::read_symlink(directory / item.name, failure);
-        return !failure && content.parent_path().filename() == item.key && fs::exists(content, failure);
-    });
+    auto const directory = node::find_job_stage(environment, job);
+    return directory && std::ranges::all_of(load.files, [&](StagedFile const& file) {
+               auto const item = item_of(file);
+               std::error_code failure;
+               auto const content = fs::read_symlink(*directory / item.name, failure);
+               return !failure && content.parent_path().filename() == item.key &&
+                      fs::exists(content, failure);
+           });
 }
 
 /// Enough for a slow disk.

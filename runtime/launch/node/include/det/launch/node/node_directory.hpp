@@ -21,6 +21,8 @@ std::string local_directory_name(std::filesystem::path const& base, std::string 
 std::filesystem::path users_directory(std::filesystem::path const& base);
 /// Makes it, so that no other user can enter it. codes::unsafe_owner if another user has the name.
 Status make_users_directory(std::filesystem::path const& base);
+/// Whether it is there, and no other user can have put anything below it.
+bool has_users_directory(std::filesystem::path const& base);
 
 /// DET_RUN_DIR: a private directory per run and node, shared by all processes of the run there. The first
 /// process prepares it while the others wait; the last one removes it. There are two lock files

@@ -3,6 +3,8 @@
 #include <det/foundation/result.hpp>
 
 #include <filesystem>
+#include <optional>
+#include <string>
 
 namespace det::launch::node {
 
@@ -14,8 +16,12 @@ std::filesystem::path stage_directory(Environment const& environment);
 /// codes::unsafe_owner if another user has the name det-UID
 Result<std::filesystem::path> make_stage_directory(Environment const& environment);
 
+/// The directory of the job's files; nullopt if there is none, or if another user has the name det-UID: that
+/// user could have put other files there.
+std::optional<std::filesystem::path> find_job_stage(Environment const& environment, std::string const& job);
+
 /// Replaces the value that the supervisor has given DET_STAGE by the directory of the job's files. Removes
-/// the variable if there is none.
+/// the variable if find_job_stage() finds none.
 void use_stage(Environment& environment);
 
 }  // namespace det::launch::node
