@@ -5,8 +5,8 @@
 // 2. The nodes tell each other what they lack. If it is nothing, as in every run after the first one, they
 //    are done: no node has read a byte of a file.
 // 3. If several nodes lack files, the first of these nodes reads each one once, and sends it to the others.
-// 4. Each node reads what it still lacks: files of which it has waited for the lock, and all files if the
-//    nodes don't reach each other. Then it verifies and unpacks.
+// 4. Each node reads the files that it has not received, verifies and unpacks. Last come those whose lock
+//    another process has: a node that waits for a lock holds none.
 //
 // Slurm's sbcast would read a file once too. But it sends to all nodes of the job, also to those that have
 // the file and to lost ones; it needs a step before it, in which nodes say what they lack, and one behind it,
@@ -146,23 +146,36 @@ Status exchange_files(StageRequest const& request, StageNodes const& nodes, Envi
     return share_files(std::move(bootstrap), nodes, network, states, tasks);
 }
 
-/// Reads what is still lacking, and finishes all copies.
+/// Reads a file that has not been received, and finishes the copy.
+Status complete_task(StageTask& task) {
+    if (!task.is_received) DET_TRY(copy_alone(task));
+    DET_TRY(task.copy->finish());
+    task.copy.reset();
+    task.is_there = true;
+    return Ok{};
+}
+
+/// Waits for the lock of a file that another process brings, and reads the file unless that process has
+/// finished it.
+Status complete_awaited(StageCache& cache, StageTask& task) {
+    DET_TRY_ASSIGN(task.copy, cache.begin(task.item, StageCache::Clock::now() + other_job_limit));
+    if (!task.copy)
+        return Error{codes::timed_out,
+                     fmt::format("another process on this node has been bringing '{}' for {} minutes",
+                                 task.item.path, other_job_limit.count())};
+    DET_TRY_ASSIGN(task.is_there, cache.use(task.item));
+    if (!task.is_there) return complete_task(task);
+    task.copy.reset();
+    return Ok{};
+}
+
+/// Brings what is still lacking. Finishes the copies that this process has begun before it waits for those of
+/// others: two processes that hold one lock each, and wait for that of the other, would never end.
 Status complete_tasks(StageCache& cache, std::vector<StageTask>& tasks) {
-    for (auto& task : tasks) {
-        if (task.is_there) continue;
-        if (!task.copy) {
-            DET_TRY_ASSIGN(task.copy, cache.begin(task.item, StageCache::Clock::now() + other_job_limit));
-        }
-        if (!task.copy)
-            return Error{codes::timed_out,
-                         fmt::format("another process on this node has been bringing '{}' for {} minutes",
-                                     task.item.path, other_job_limit.count())};
-        // The process that had the lock may have finished the file.
-        DET_TRY_ASSIGN(task.is_there, cache.use(task.item));
-        if (!task.is_there && !task.is_received) DET_TRY(copy_alone(task));
-        if (!task.is_there) DET_TRY(task.copy->finish());
-        task.copy.reset();
-    }
+    for (auto& task : tasks)
+        if (!task.is_there && task.copy) DET_TRY(complete_task(task));
+    for (auto& task : tasks)
+        if (!task.is_there) DET_TRY(complete_awaited(cache, task));
     return Ok{};
 }
 
