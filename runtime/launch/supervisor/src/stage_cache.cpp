@@ -101,6 +101,11 @@ StageItem item_of_code(std::string const& sha256, std::string const& path, std::
     return {"." + sha256 + ".tar.zst", path, size_bytes, "", sha256 + "-code", false};
 }
 
+bool is_of_this_start(fs::path const& entry) {
+    auto const facts = read_facts(entry);
+    return facts && facts->boot_id == find_boot_id();
+}
+
 Result<DiskSpace> find_disk_space(fs::path const& directory) {
     struct statvfs facts {};
     if (::statvfs(directory.c_str(), &facts) != 0)
@@ -155,24 +160,26 @@ Status StageCache::link(StageItem const& item) const {
 }
 
 Result<bool> StageCache::use(StageItem const& item) {
-    DET_TRY_ASSIGN(auto const held, lock());
-    auto const entry = directory_ / "entries" / item.key;
-    if (!path_exists(entry)) return false;
-    auto const facts = read_facts(entry);
-    struct stat content {};
-    bool const is_there = ::lstat((entry / content_name).c_str(), &content) == 0;
-    bool const is_whole =
-        is_there && facts && facts->boot_id == find_boot_id() &&
-        (item.is_archive ? S_ISDIR(content.st_mode)
-                         : S_ISREG(content.st_mode) && std::cmp_equal(content.st_size, item.size_bytes));
-    if (!is_whole) {
+    {
+        DET_TRY_ASSIGN(auto const held, lock());
+        auto const entry = directory_ / "entries" / item.key;
+        if (!path_exists(entry)) return false;
+        struct stat content {};
+        bool const is_there = ::lstat((entry / content_name).c_str(), &content) == 0;
+        bool const is_whole =
+            is_there && is_of_this_start(entry) &&
+            (item.is_archive ? S_ISDIR(content.st_mode)
+                             : S_ISREG(content.st_mode) && std::cmp_equal(content.st_size, item.size_bytes));
+        if (is_whole) {
+            ::utimensat(AT_FDCWD, entry.c_str(), nullptr, 0);
+            DET_TRY(link(item));
+            return true;
+        }
         move_away(entry);
-        remove_moved();
-        return false;
     }
-    ::utimensat(AT_FDCWD, entry.c_str(), nullptr, 0);
-    DET_TRY(link(item));
-    return true;
+    // Without the lock: a large tree takes longer than other processes wait for it.
+    remove_moved();
+    return false;
 }
 
 Result<std::unique_ptr<StageCopy>> StageCache::begin(StageItem const& item, StageClock::time_point until) {

@@ -26,6 +26,9 @@ StageItem item_of(StagedFile const& file);
 /// The archive with an experiment's code. Its hash is that of its unpacked content.
 StageItem item_of_code(std::string const& sha256, std::string const& path, std::uint64_t size_bytes);
 
+/// Whether an entry was made since the node was started.
+bool is_of_this_start(std::filesystem::path const& entry);
+
 struct DiskSpace {
     std::uint64_t free_bytes = 0;
     std::uint64_t total_bytes = 0;

@@ -99,7 +99,8 @@ std::vector<std::string> render_stage_step(RunPlan const& run, SupervisorContext
 
 /// Whether an earlier run of this job has brought the files to this node, the only one of the run: a search
 /// of many short trials then pays for one step only. The job's number may be that of an old job, whose links
-/// lead to other files.
+/// lead to other files. The node may have been restarted since that run, if Slurm has requeued the job.
+/// \param environment of the run: it says where the files are
 bool are_files_here(StageLoad const& load, RunPlan const& run, std::string const& job,
                     Environment const& environment) {
     if (load.code_bytes > 0 || run.shape.hosts != std::vector{node::node_name(environment)}) return false;
@@ -109,7 +110,7 @@ bool are_files_here(StageLoad const& load, RunPlan const& run, std::string const
                std::error_code failure;
                auto const content = fs::read_symlink(*directory / item.name, failure);
                return !failure && content.parent_path().filename() == item.key &&
-                      fs::exists(content, failure);
+                      fs::exists(content, failure) && is_of_this_start(content.parent_path());
            });
 }
 
@@ -134,12 +135,12 @@ Result<std::string> stage_files(BatchJob const& batch_job, RunPlan const& run,
     auto const load = find_load(batch_job.spec, run);
     if (load.is_empty()) return std::string();
     auto const job = slurm::to_string(batch_job.job);
-    if (are_files_here(load, run, job, context.environment)) return job;
+    auto environment = make_run_environment(batch_job, run, context.environment);
+    if (are_files_here(load, run, job, environment)) return job;
     auto const begin = context.clock.steady_now();
     StageStepDirectory const directory(
         batch_job.experiment.trial(run.id.trial.index).run(run.id.number).path() / "stage");
     DET_TRY(directory.prepare());
-    auto environment = make_run_environment(batch_job, run, context.environment);
     environment.set(variables::stage, job);
     environment.unset(variables::spank);
     unset_batch_step(environment);
