@@ -9,7 +9,6 @@
 #include <ctime>
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <set>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
@@ -221,9 +220,11 @@ std::vector<StageCache::Entry> StageCache::list_entries() const {
 void StageCache::mark_used(std::vector<Entry>& entries) const {
     std::set<std::string> used;
     auto const jobs = list_directory(directory_ / "jobs").value_or(std::vector<std::string>());
+    bool const has_others = std::ranges::any_of(jobs, [&](auto const& job) { return job != options_.job; });
+    auto const current = has_others ? options_.find_jobs() : std::nullopt;
     for (auto const& job : jobs) {
         auto const path = directory_ / "jobs" / job;
-        if (job != options_.job && options_.has_ended(job)) {
+        if (job != options_.job && current && !current->contains(job)) {
             (void)remove_tree(path);
             continue;
         }

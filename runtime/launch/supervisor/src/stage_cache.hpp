@@ -8,6 +8,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 
 namespace det::launch::supervisor {
@@ -59,8 +60,9 @@ public:
         std::string job;                                // that uses the files: the value of DET_STAGE
         std::string node;                               // its name, for messages
         std::optional<std::uint64_t> limit_bytes = {};  // nullopt: half of the disk
-        /// Whether another job has ended. Called only if something has to go.
-        std::function<bool(std::string const& job)> has_ended;
+        /// The jobs of this user that wait or run now; nullopt if Slurm does not answer. Called only if
+        /// something has to go, with the lock: a job that has links by then is among them.
+        std::function<std::optional<std::set<std::string>>()> find_jobs;
         std::function<Result<DiskSpace>(std::filesystem::path const&)> find_space = find_disk_space;
         std::chrono::milliseconds lock_limit = std::chrono::minutes(2);
     };

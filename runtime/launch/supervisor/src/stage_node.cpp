@@ -29,6 +29,7 @@
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <set>
 #include <unistd.h>
 
 #include "stage_transfer.hpp"
@@ -196,29 +197,19 @@ Result<ExperimentSpec> load_trusted_spec(Environment const& environment) {
     return parse_spec(text);
 }
 
-/// The jobs of this user that wait or run, as Slurm knows them when it is first asked.
-class RunningJobs {
-public:
-    explicit RunningJobs(Environment const& environment) : slurm_(runner_, environment) {}
-
-    /// If Slurm does not answer, every job may run.
-    bool has_ended(std::string const& job) {
-        if (!jobs_) {
-            slurm::QueueFilter filter;
-            filter.user = name_of_user(::getuid());
-            jobs_ = slurm_.query_queue(filter);
-        }
-        auto const is_it = [&](slurm::JobStatus const& status) {
-            return slurm::to_string(status.ref) == job;
-        };
-        return *jobs_ && std::ranges::none_of(**jobs_, is_it);
-    }
-
-private:
-    SystemProcessRunner runner_;
-    slurm::CommandClient slurm_;
-    std::optional<Result<std::vector<slurm::JobStatus>>> jobs_;
-};
+/// The jobs of this user that wait or run; nullopt if Slurm does not answer. An older answer would not do: a
+/// job that has begun since then uses files.
+std::optional<std::set<std::string>> find_jobs(Environment const& environment) {
+    SystemProcessRunner runner;
+    slurm::CommandClient slurm(runner, environment);
+    slurm::QueueFilter filter;
+    filter.user = name_of_user(::getuid());
+    auto const jobs = slurm.query_queue(filter);
+    if (!jobs) return std::nullopt;
+    std::set<std::string> names;
+    for (auto const& job : *jobs) names.insert(slurm::to_string(job.ref));
+    return names;
+}
 
 Status bring_files(StageRequest const& request, Environment const& environment) {
     DET_TRY_ASSIGN(auto const spec, load_trusted_spec(environment));
@@ -228,10 +219,8 @@ Status bring_files(StageRequest const& request, Environment const& environment) 
     auto const name = node::node_name(environment);
     DET_TRY_ASSIGN(auto const nodes, find_nodes(request.hosts, name));
     DET_TRY_ASSIGN(auto const directory, node::make_stage_directory(environment));
-    RunningJobs running(environment);
-    auto const has_ended = [&](std::string const& other) { return running.has_ended(other); };
-    DET_TRY_ASSIGN(auto cache,
-                   StageCache::open(directory, {*job, name, stage_limit(spec.config), has_ended}));
+    DET_TRY_ASSIGN(auto cache, StageCache::open(directory, {*job, name, stage_limit(spec.config),
+                                                            [&] { return find_jobs(environment); }}));
     auto tasks = list_tasks(spec, request);
     if (tasks.empty()) return Ok{};
     auto const begun = begin_tasks(cache, tasks);
