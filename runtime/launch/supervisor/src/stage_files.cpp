@@ -151,7 +151,12 @@ Result<std::string> stage_files(BatchJob const& batch_job, RunPlan const& run,
         step.signal(SIGKILL);
         (void)context.slurm.cancel_step(batch_job.job, to_string(run.id) + ".stage");
     }
-    if (auto failure = directory.find_failure()) return *std::move(failure);
+    if (auto failure = directory.find_failure()) {
+        if (!load.files.empty()) return *std::move(failure);
+        context.log(
+            fmt::format("run {}: each node reads the code itself: {}", to_string(run.id), failure->message));
+        return std::string();
+    }
     auto const exit_code = step.poll_exit();
     if (exit_code != 0) {
         // Slurm has signalled this job, or a node does not answer: that shows in the run's own step.
