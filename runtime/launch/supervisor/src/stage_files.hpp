@@ -15,9 +15,8 @@ bool sends_code(std::uint64_t archive_bytes, std::size_t nodes, bool has_step);
 
 /// Brings the files of slurm.stage, and the code if it is large, to the disks of a run's nodes, by a step
 /// before the run's own. Ends early if Slurm signals this job: the run's own step takes the notice.
-/// \return the value of DET_STAGE, empty if there is nothing to bring; the error of a node. The run can't
-/// start
-///     then
+/// \return the value of DET_STAGE; empty if there is nothing to bring, or if code could not be brought, which
+///     each node then reads itself. The error of a node that lacks a file of slurm.stage: the run can't start
 Result<std::string> stage_files(BatchJob const& batch_job, RunPlan const& run,
                                 SupervisorContext const& context);
 
