@@ -273,6 +273,19 @@ BOOST_AUTO_TEST_CASE(a_full_disk_is_described_by_place_need_and_free_space) {
     BOOST_TEST(names("entries").size() == 1u);
 }
 
+BOOST_AUTO_TEST_CASE(room_is_made_for_all_files_that_are_begun) {
+    auto const first = file("first", std::string(6000, 'f')), second = file("second", std::string(6000, 's'));
+    auto old = open("9");
+    BOOST_TEST(!bring(old, file("old", std::string(5000, 'o'))));
+    space.free_bytes = 10'000;
+    auto cache = open();
+    auto const one = must(cache.begin(first, at_once()));
+    BOOST_TEST(names("entries").size() == 1u);
+    auto const other = must(cache.begin(second, at_once()));
+    BOOST_REQUIRE((one && other));
+    BOOST_TEST(names("entries").empty());
+}
+
 BOOST_AUTO_TEST_CASE(a_disk_that_is_full_while_it_is_written_is_described_too) {
     if (::geteuid() != 0) {
         BOOST_TEST_MESSAGE("skipped: only root can mount a small disk");

@@ -82,6 +82,11 @@ void remove_whole_tree(fs::path const& path) {
     (void)remove_tree(path);
 }
 
+/// What the file needs on the disk while its entry is made, as far as that is known.
+std::uint64_t find_need(StageItem const& item) {
+    return item.is_archive ? item.size_bytes * (1 + unpacked_factor) : item.size_bytes;
+}
+
 bool is_full_disk(int error_number) { return error_number == ENOSPC || error_number == EDQUOT; }
 
 }  // namespace
@@ -187,8 +192,8 @@ Result<std::unique_ptr<StageCopy>> StageCache::begin(StageItem const& item, Stag
     {
         DET_TRY_ASSIGN(auto const held, lock());
         remove_abandoned(item.key);
-        auto const wanted = item.is_archive ? item.size_bytes * (1 + unpacked_factor) : item.size_bytes;
-        DET_TRY(make_room(item, {item.size_bytes, item.size_bytes, wanted}));
+        // Nothing of the other copies that were begun may be written yet.
+        DET_TRY(make_room(item, {item.size_bytes, item.size_bytes, begun_bytes_ + find_need(item)}));
     }
     remove_moved();
     auto const made = directory_ / "incoming" / fmt::format("{}.{}", item.key, make_uuid());
@@ -322,9 +327,12 @@ Error StageCache::over_limit(StageItem const& item, std::uint64_t needed_bytes,
 }
 
 StageCopy::StageCopy(StageCache& cache, StageItem item, UniqueFd lock, fs::path directory)
-    : cache_(&cache), item_(std::move(item)), lock_(std::move(lock)), directory_(std::move(directory)) {}
+    : cache_(&cache), item_(std::move(item)), lock_(std::move(lock)), directory_(std::move(directory)) {
+    cache_->begun_bytes_ += find_need(item_);
+}
 
 StageCopy::~StageCopy() {
+    cache_->begun_bytes_ -= find_need(item_);
     if (path_exists(directory_)) remove_whole_tree(directory_);
 }
 

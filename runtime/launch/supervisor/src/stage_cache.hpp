@@ -104,9 +104,11 @@ private:
     std::filesystem::path directory_;
     Options options_;
     std::uint64_t limit_bytes_;
+    std::uint64_t begun_bytes_ = 0;  // what the copies need that this object has begun
 };
 
-/// An entry that is being made. The destructor removes what was not finished.
+/// An entry that is being made. The destructor removes what was not finished. The cache must outlive it, and
+/// stay where it is.
 class StageCopy {
 public:
     StageCopy(StageCopy const&) = delete;
