@@ -191,6 +191,10 @@ class DetCallback(transformers.TrainerCallback):
         **_: Any,
     ) -> transformers.TrainerControl:
         self._request(state, control)
+        if control.should_save and self._saved_step == state.global_step:
+            # The Trainer has saved after the last step of the epoch, and writes the same files again. Those of the checkpoint are
+            # links to them, and must be copied before.
+            self.core_context.checkpoint.wait()
         return control
 
     def on_step_begin(
