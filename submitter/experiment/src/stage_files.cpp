@@ -50,14 +50,17 @@ yaml::Node const* find_stage_list(yaml::Node const& config) {
 /// What tells a file from what it was before, without reading it.
 struct FileIdentity {
     std::uint64_t size_bytes = 0;
-    std::int64_t changed_ns = 0;
+    std::int64_t modified_ns = 0;
+    std::int64_t changed_ns = 0;  // ctime, which programs that keep the other time can't set
     std::uint64_t inode = 0;
     friend bool operator==(FileIdentity const&, FileIdentity const&) = default;
 };
 
+std::int64_t to_ns(timespec const& time) { return time.tv_sec * 1'000'000'000 + time.tv_nsec; }
+
 FileIdentity identity_of(struct stat const& facts) {
-    return {static_cast<std::uint64_t>(facts.st_size),
-            facts.st_mtim.tv_sec * 1'000'000'000 + facts.st_mtim.tv_nsec, facts.st_ino};
+    return {static_cast<std::uint64_t>(facts.st_size), to_ns(facts.st_mtim), to_ns(facts.st_ctim),
+            facts.st_ino};
 }
 
 /// The hashes of files that have not changed since they were read.
@@ -72,21 +75,23 @@ public:
     std::optional<std::string> find(std::string const& path, FileIdentity const& identity) const {
         if (!known_.contains(path)) return std::nullopt;
         auto const& entry = known_[path];
-        bool const is_entry = entry.is_array() && entry.size() == 4 && entry[0].is_number_integer() &&
-                              entry[1].is_number_integer() && entry[2].is_number_integer() &&
-                              entry[3].is_string();
+        bool const is_entry = entry.is_array() && entry.size() == 5 && entry[4].is_string() &&
+                              std::all_of(entry.begin(), entry.begin() + 4,
+                                          [](Json const& number) { return number.is_number_integer(); });
         if (!is_entry) return std::nullopt;
         FileIdentity const known{entry[0].get<std::uint64_t>(), entry[1].get<std::int64_t>(),
-                                 entry[2].get<std::uint64_t>()};
-        return known == identity ? std::optional(entry[3].get<std::string>()) : std::nullopt;
+                                 entry[2].get<std::int64_t>(), entry[3].get<std::uint64_t>()};
+        return known == identity ? std::optional(entry[4].get<std::string>()) : std::nullopt;
     }
 
     /// Does nothing for a file that has just been written: it may change again without another time.
     void add(std::string const& path, FileIdentity const& identity, std::string const& sha256) {
         constexpr std::int64_t resolution_ns = 2'000'000'000;
-        if (file_.empty() || now_.microseconds * 1000 - identity.changed_ns < resolution_ns) return;
+        auto const newest_ns = std::max(identity.modified_ns, identity.changed_ns);
+        if (file_.empty() || now_.microseconds * 1000 - newest_ns < resolution_ns) return;
         if (known_.size() >= remembered_files_max) known_ = Json::object();
-        known_[path] = Json::array({identity.size_bytes, identity.changed_ns, identity.inode, sha256});
+        known_[path] = Json::array(
+            {identity.size_bytes, identity.modified_ns, identity.changed_ns, identity.inode, sha256});
         write_private_cache(file_, known_);
     }
 
