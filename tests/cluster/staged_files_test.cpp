@@ -185,7 +185,7 @@ BOOST_AUTO_TEST_CASE(a_container_starts_from_the_nodes_own_copy_of_its_image_and
     auto const log = logs(id);
     auto const on_node = "/tmp/det-" + shell("id -u") + "/stage";
     BOOST_TEST(contains(log, "word " + on_node + "/jobs/2_0/torch.sif"), log);
-    BOOST_TEST(contains(log, fmt::format("word --mount={0}:{0}:rw", on_node)), log);
+    BOOST_TEST(contains(log, fmt::format("word --mount={0}:{0}:ro", on_node)), log);
 }
 
 BOOST_AUTO_TEST_CASE(the_steps_of_a_batch_script_have_the_files_on_all_nodes) {

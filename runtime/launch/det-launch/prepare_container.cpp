@@ -128,7 +128,7 @@ Result<node::ContainerProcess> prepare_container(std::vector<std::string> const&
     // The directory of the job has links into the one of this user.
     auto const stage = environment.find_non_empty(variables::stage);
     if (stage && stage->front() == '/')
-        call.directories.emplace_back(fs::path(*stage).parent_path().parent_path());
+        call.read_only_directories.emplace_back(fs::path(*stage).parent_path().parent_path());
     call.programs = programs;
     call.libraries = loaded_library_paths();
     for (auto& module : checkpoint::storage::store_modules(spec, environment))

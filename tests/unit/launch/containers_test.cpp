@@ -32,6 +32,7 @@ ContainerCall call_of(ContainerRuntime runtime, std::string const& image) {
     call.slot_type = SlotType::cuda;
     call.run_dir = "/tmp/det-7/run";
     call.directories = {"/shared/det"};
+    call.read_only_directories = {"/tmp/det-7/stage"};
     call.programs = "/opt/det/bin";
     call.libraries = {"/lib/x86_64-linux-gnu/libfmt.so.9"};
     call.python = "/opt/det/lib/det-submit";

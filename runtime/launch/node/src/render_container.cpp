@@ -28,6 +28,11 @@ constexpr string_view enter_inside =
 
 void add(Arguments& argv, Arguments const& more) { argv.insert(argv.end(), more.begin(), more.end()); }
 
+void add_directories(std::vector<ContainerMount>& mounts, ContainerCall const& call) {
+    for (auto const& directory : call.directories) mounts.push_back({directory, directory});
+    for (auto const& directory : call.read_only_directories) mounts.push_back({directory, directory, true});
+}
+
 /// All mounts: those of det-submit first, then the user's.
 std::vector<ContainerMount> all_mounts(ContainerCall const& call) {
     std::vector<ContainerMount> mounts{{call.run_dir, run_dir_inside}};
@@ -37,7 +42,7 @@ std::vector<ContainerMount> all_mounts(ContainerCall const& call) {
         mounts.push_back({library, inside / libraries_folder / library.filename(), true});
     }
     if (!call.python.empty()) mounts.push_back({call.python, inside / python_folder, true});
-    for (auto const& directory : call.directories) mounts.push_back({directory, directory});
+    add_directories(mounts, call);
     mounts.insert(mounts.end(), call.container.mounts.begin(), call.container.mounts.end());
     return mounts;
 }
@@ -223,7 +228,7 @@ std::vector<ContainerMount> mounts_of_srun(ContainerCall const& call, fs::path c
     for (auto const& library : call.libraries)
         mounts.push_back({library, libraries / library.filename(), true});
     if (!call.python.empty()) mounts.push_back({call.python, call.python, true});
-    for (auto const& directory : call.directories) mounts.push_back({directory, directory});
+    add_directories(mounts, call);
     mounts.insert(mounts.end(), call.container.mounts.begin(), call.container.mounts.end());
     return mounts;
 }

@@ -28,7 +28,8 @@ struct ContainerCall {
     SlotType slot_type = SlotType::cpu;
     std::filesystem::path run_dir;                   // DET_RUN_DIR
     std::vector<std::filesystem::path> directories;  // writable, mounted at the same paths
-    std::filesystem::path programs;                  // the directory of det-submit's programs
+    std::vector<std::filesystem::path> read_only_directories;
+    std::filesystem::path programs;  // the directory of det-submit's programs
     std::vector<std::filesystem::path> libraries;
     std::filesystem::path python;             // the directory of the Python package; empty: not installed
     bool has_credentials = false;             // the registry folder has a credentials file
