@@ -188,6 +188,24 @@ BOOST_AUTO_TEST_CASE(a_container_starts_from_the_nodes_own_copy_of_its_image_and
     BOOST_TEST(contains(log, fmt::format("word --mount={0}:{0}:ro", on_node)), log);
 }
 
+BOOST_AUTO_TEST_CASE(another_user_who_has_the_directorys_name_on_a_node_does_not_stop_the_runs) {
+    auto const taken = stage(1).parent_path();
+    must(remove_tree(taken));
+    must(make_directory(taken, 0755));  // of root
+    write_config("stage: [env.tar.gz, model.bin]");
+    for (int run = 0; run < 2; ++run) {
+        auto const id = create();
+        wait_for_state(id, "COMPLETED");
+        check_nodes(logs(id));
+    }
+    // Both runs have used the same files. Their own directories there have a suffix of the run.
+    std::size_t places = 0;
+    for (auto const& name : must(list_directory(tmp(1))))
+        if (path_exists(tmp(1) / name / "stage/entries")) ++places;
+    BOOST_TEST(places == 1u);
+    BOOST_TEST(must(list_directory(taken)).empty());
+}
+
 BOOST_AUTO_TEST_CASE(the_steps_of_a_batch_script_have_the_files_on_all_nodes) {
     write_config("launch: script, stage: [env.tar.gz, model.bin]",
                  "entrypoint: srun sh show.sh\nresources: {slots_per_trial: 6}\n");

@@ -102,7 +102,7 @@ BOOST_AUTO_TEST_CASE(a_squatted_name_is_avoided_without_the_plugin_too) {
 
 BOOST_AUTO_TEST_CASE(staged_files_that_another_user_could_have_put_there_are_not_used) {
     auto environment = script();
-    auto const files = stage_directory(environment) / "jobs/123_0";
+    auto const files = must(make_stage_directory(environment)) / "jobs/123_0";
     auto const own = directory / ("det-" + std::to_string(::getuid()));
     must(make_directories(files));
     // A directory of another user has such a mode, because this user could not read it otherwise.
@@ -115,6 +115,43 @@ BOOST_AUTO_TEST_CASE(staged_files_that_another_user_could_have_put_there_are_not
     environment.set("DET_STAGE", "123_0");
     use_stage(environment);
     BOOST_TEST(environment.find("DET_STAGE").value_or("") == files.string());
+}
+
+BOOST_AUTO_TEST_CASE(staged_files_have_another_place_where_another_user_has_the_name) {
+    auto const own = (directory / ("det-" + std::to_string(::getuid()))).string();
+    must(write_file(own, "no directory"));
+    auto environment = script();
+    environment.set("HOME", "");
+    BOOST_TEST((must_fail(make_stage_directory(environment)).code == codes::unsafe_owner));
+    BOOST_TEST(!find_job_stage(environment, "123_0"));
+    environment.set("HOME", (directory / "home").string());
+    BOOST_TEST(!find_job_stage(environment, "123_0"));
+    BOOST_TEST(!path_exists(directory / "home"));  // who only looks makes no suffix
+    auto const stage = must(make_stage_directory(environment));
+    BOOST_TEST(stage.string().starts_with(own + "-"), stage.string());
+    must(make_directories(stage / "jobs/123_0"));
+    // Another run has another suffix, and the same files.
+    environment.set("DET_LOCAL_SUFFIX", "of-another-run");
+    BOOST_TEST((must(make_stage_directory(environment)) == stage));
+    BOOST_TEST(find_job_stage(environment, "123_0").value_or("").string() == (stage / "jobs/123_0").string());
+    environment.set("DET_STAGE", "123_0");
+    auto const place =
+        must(enter_run_directory(environment, task_of(environment), Launch::rank, "/no/helper"));
+    BOOST_TEST(environment.find("DET_STAGE").value_or("") == (stage / "jobs/123_0").string());
+    // Also when the name is free again, and a run has taken it.
+    must(remove_tree(own));
+    auto const free_again = must(make_stage_directory(environment));
+    BOOST_TEST(free_again.parent_path().string() == own);
+    BOOST_TEST(find_job_stage(environment, "123_0").value_or("").string() == (stage / "jobs/123_0").string());
+    // Whoever has seen the name on one node can't take it on another.
+    must(remove_tree(own));
+    must(write_file(own, "no directory"));
+    environment.set("SLURMD_NODENAME", "n7");
+    BOOST_TEST(must(make_stage_directory(environment)).parent_path().string() !=
+               stage.parent_path().string());
+    BOOST_TEST(::chmod(stage.parent_path().c_str(), 0755) == 0);
+    environment.set("SLURMD_NODENAME", "n0");
+    BOOST_TEST(!find_job_stage(environment, "123_0"));
 }
 
 BOOST_AUTO_TEST_CASE(ranks_learn_the_node_of_rank_0_from_rank_0) {

@@ -24,11 +24,6 @@ bool is_own(struct stat const& info) {
     return S_ISDIR(info.st_mode) && info.st_uid == ::getuid() && (info.st_mode & 077) == 0;
 }
 
-bool is_own_directory(fs::path const& path) {
-    struct stat info {};
-    return ::lstat(path.c_str(), &info) == 0 && is_own(info);
-}
-
 /// Creates a directory that only this user can enter, below a world-writable one. Fails if the name belongs
 /// to another user or others can enter the directory, and with no_such_file if another process removes the
 /// directory meanwhile.
@@ -53,13 +48,11 @@ struct OwnDirectory {
 
 /// Creates this user's directory, or one with the suffix if another user has taken the name.
 Result<OwnDirectory> own_directory(fs::path const& base, std::string const& local_suffix) {
-    auto const name = own_directory_name();
-    auto const made = make_own_directory(base / name);
-    if (made) return OwnDirectory{base / name};
+    auto made = make_users_directory(base);
+    if (made) return OwnDirectory{*std::move(made)};
     if (made.error().code != codes::unsafe_owner || local_suffix.empty()) return made.error();
-    auto const of_job = base / fmt::format("{}-{}", name, local_suffix);
-    DET_TRY(make_own_directory(of_job));
-    return OwnDirectory{of_job, true};
+    DET_TRY_ASSIGN(auto of_job, make_users_directory(base, local_suffix));
+    return OwnDirectory{std::move(of_job), true};
 }
 
 fs::path lock_path(fs::path const& path) { return path.string() + ".gate"; }
@@ -180,11 +173,21 @@ std::string local_directory_name(fs::path const& base, std::string const& run_ke
     return is_shared ? fmt::format("{}-{}", run_key, node) : run_key;
 }
 
-fs::path users_directory(fs::path const& base) { return base / own_directory_name(); }
+fs::path users_directory(fs::path const& base, std::string const& local_suffix) {
+    auto const name = own_directory_name();
+    return base / (local_suffix.empty() ? name : fmt::format("{}-{}", name, local_suffix));
+}
 
-Status make_users_directory(fs::path const& base) { return make_own_directory(users_directory(base)); }
+Result<fs::path> make_users_directory(fs::path const& base, std::string const& local_suffix) {
+    auto path = users_directory(base, local_suffix);
+    DET_TRY(make_own_directory(path));
+    return path;
+}
 
-bool has_users_directory(fs::path const& base) { return is_own_directory(users_directory(base)); }
+bool is_own_directory(fs::path const& path) {
+    struct stat info {};
+    return ::lstat(path.c_str(), &info) == 0 && is_own(info);
+}
 
 Result<NodeDirectory> NodeDirectory::enter(fs::path const& base, std::string const& key,
                                            Prepare const& prepare, Leave on_leave,

@@ -126,20 +126,12 @@ Status read_found_variables(Environment& environment, fs::path const& directory)
     return Ok{};
 }
 
-/// A random suffix that is the same for all tasks of a run, from a file of this user that the first one
-/// makes. It stays: only where another user takes names is there one for each run.
-Result<std::string> find_local_suffix(Environment const& environment, std::string const& run_key) {
+/// Where find_local_suffix() keeps its files.
+Result<fs::path> local_names_directory(Environment const& environment) {
     auto const cache = environment.find_non_empty("XDG_CACHE_HOME");
     auto const home = environment.find_non_empty("HOME");
     if (!cache && !home) return Error{codes::no_such_file, "neither XDG_CACHE_HOME nor HOME is set"};
-    auto const directory =
-        (cache ? fs::path(*cache) : fs::path(*home) / ".cache") / "det-submit" / "local-names";
-    if (!path_exists(directory / run_key)) {
-        DET_TRY(make_directories(directory));
-        DET_TRY(write_new_secret_file(directory / run_key, make_uuid() + "\n"));
-    }
-    DET_TRY_ASSIGN(auto const text, read_file(directory / run_key));
-    return std::string(trim(text));
+    return (cache ? fs::path(*cache) : fs::path(*home) / ".cache") / "det-submit" / "local-names";
 }
 
 }  // namespace
@@ -157,6 +149,21 @@ std::string node_name(Environment const& environment) {
     char name[256] = "localhost";
     ::gethostname(name, sizeof name - 1);
     return name;
+}
+
+Result<std::string> known_local_suffix(Environment const& environment, std::string const& key) {
+    DET_TRY_ASSIGN(auto const directory, local_names_directory(environment));
+    DET_TRY_ASSIGN(auto const text, read_file(directory / key));
+    return std::string(trim(text));
+}
+
+Result<std::string> find_local_suffix(Environment const& environment, std::string const& key) {
+    DET_TRY_ASSIGN(auto const directory, local_names_directory(environment));
+    if (!path_exists(directory / key)) {
+        DET_TRY(make_directories(directory));
+        DET_TRY(write_new_secret_file(directory / key, make_uuid() + "\n"));
+    }
+    return known_local_suffix(environment, key);
 }
 
 Result<NodeDirectory> enter_run_directory(Environment& environment, TaskIdentity const& slurms_task,

@@ -7,20 +7,41 @@
 
 namespace det::launch::node {
 
-std::filesystem::path stage_directory(Environment const& environment) {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string stage_name(Environment const& environment) {
+    return local_directory_name(local_base(environment), "stage", node_name(environment));
+}
+
+/// Each node has another suffix, so that nobody learns it on one node and takes the name on the next one.
+std::string suffix_key(Environment const& environment) { return "stage-" + node_name(environment); }
+
+}  // namespace
+
+Result<fs::path> make_stage_directory(Environment const& environment) {
     auto const base = local_base(environment);
-    return users_directory(base) / local_directory_name(base, "stage", node_name(environment));
+    auto made = make_users_directory(base);
+    bool const is_taken = !made && made.error().code == codes::unsafe_owner;
+    auto const suffix =
+        is_taken ? find_local_suffix(environment, suffix_key(environment)).value_or("") : std::string();
+    if (!suffix.empty()) made = make_users_directory(base, suffix);
+    DET_TRY_ASSIGN(auto const users, std::move(made));
+    return users / stage_name(environment);
 }
 
-Result<std::filesystem::path> make_stage_directory(Environment const& environment) {
-    DET_TRY(make_users_directory(local_base(environment)));
-    return stage_directory(environment);
-}
-
-std::optional<std::filesystem::path> find_job_stage(Environment const& environment, std::string const& job) {
-    auto directory = stage_directory(environment) / "jobs" / job;
-    bool const is_ours = has_users_directory(local_base(environment)) && path_exists(directory);
-    return is_ours ? std::optional(std::move(directory)) : std::nullopt;
+std::optional<fs::path> find_job_stage(Environment const& environment, std::string const& job) {
+    auto const base = local_base(environment);
+    auto const find_below = [&](fs::path const& users) -> std::optional<fs::path> {
+        auto directory = users / stage_name(environment) / "jobs" / job;
+        if (!is_own_directory(users) || !path_exists(directory)) return std::nullopt;
+        return directory;
+    };
+    if (auto found = find_below(users_directory(base))) return found;
+    // Also if that name is this user's again: the other user may have removed his directory meanwhile.
+    auto const suffix = known_local_suffix(environment, suffix_key(environment)).value_or("");
+    return suffix.empty() ? std::nullopt : find_below(users_directory(base, suffix));
 }
 
 void use_stage(Environment& environment) {

@@ -17,12 +17,14 @@ bool is_shared_by_nodes(std::uint32_t file_system_magic);
 std::string local_directory_name(std::filesystem::path const& base, std::string const& run_key,
                                  std::string const& node);
 
-/// This user's directory below `base`: det-UID.
-std::filesystem::path users_directory(std::filesystem::path const& base);
+/// This user's directory below `base`: det-UID, or det-UID-<local_suffix> unless that is empty.
+std::filesystem::path users_directory(std::filesystem::path const& base,
+                                      std::string const& local_suffix = {});
 /// Makes it, so that no other user can enter it. codes::unsafe_owner if another user has the name.
-Status make_users_directory(std::filesystem::path const& base);
-/// Whether it is there, and no other user can have put anything below it.
-bool has_users_directory(std::filesystem::path const& base);
+Result<std::filesystem::path> make_users_directory(std::filesystem::path const& base,
+                                                   std::string const& local_suffix = {});
+/// Whether the directory is there, and no other user can have put anything below it.
+bool is_own_directory(std::filesystem::path const& path);
 
 /// DET_RUN_DIR: a private directory per run and node, shared by all processes of the run there. The first
 /// process prepares it while the others wait; the last one removes it. There are two lock files
