@@ -36,7 +36,7 @@ def stage(hosts):
     os.mkdir(directory)
     subprocess.check_call([f"{BUILD}/tests/bench-internode-rank", f"{directory}/rendezvous"])
     seconds, out = shell(f"DET_EXPERIMENT_PATH={EXPERIMENT} DET_STAGE=$SLURM_JOB_ID "
-                         f"{BUILD}/bin/det-launch stage-node --directory {directory} --hosts {hosts} --code-bytes 0 && "
+                         f"{BUILD}/bin/det-launch stage-node --directory {directory} --hosts {hosts} --code-bytes 0 --wait-s 600 && "
                          "grep rchar /proc/$$/io")
     counts = [int(count) for count in re.findall(r"rchar: (\d+)", out)]
     if len(counts) != NODES:

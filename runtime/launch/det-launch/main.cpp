@@ -157,11 +157,14 @@ Result<int> prepare_node(Arguments const& arguments) {
 }
 
 Result<int> stage_node(Arguments const& arguments) {
-    DET_TRY_ASSIGN(auto options, parse_options(arguments, {"--directory", "--hosts", "--code-bytes"}));
+    DET_TRY_ASSIGN(auto options,
+                   parse_options(arguments, {"--directory", "--hosts", "--code-bytes", "--wait-s"}));
     auto const code_bytes = parse_integer<std::uint64_t>(options["--code-bytes"]);
-    if (!code_bytes) return Error{codes::usage, "--code-bytes is a number"};
-    DET_TRY(supervisor::stage_node({options["--directory"], options["--hosts"], *code_bytes},
-                                   Environment::of_this_process()));
+    auto const wait_s = parse_integer<std::uint32_t>(options["--wait-s"]);
+    if (!code_bytes || !wait_s) return Error{codes::usage, "--code-bytes and --wait-s are numbers"};
+    DET_TRY(supervisor::stage_node(
+        {options["--directory"], options["--hosts"], *code_bytes, std::chrono::seconds(*wait_s)},
+        Environment::of_this_process()));
     return 0;
 }
 
@@ -339,7 +342,8 @@ constexpr Subcommand subcommands[] = {
      trial},
     {"prepare-node", "add what an experiment has: --run-dir DIR, called by det-wrap-rank", prepare_node},
     {"stage-node",
-     "--directory DIR --hosts LIST --code-bytes N: bring files to the disk of this node, called by "
+     "--directory DIR --hosts LIST --code-bytes N --wait-s N: bring files to the disk of this node, called "
+     "by "
      "'det-launch "
      "trial' (slurm.stage)",
      stage_node},

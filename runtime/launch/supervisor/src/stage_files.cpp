@@ -17,6 +17,7 @@
 #include <csignal>
 #include <fmt/format.h>
 
+#include "gather_run_facts.hpp"
 #include "run_environment.hpp"
 #include "stage_cache.hpp"
 #include "wait_for_step.hpp"
@@ -77,6 +78,12 @@ private:
     fs::path path_;
 };
 
+/// How long the files may take, of a slow disk. Also how long a node waits for another job that brings them.
+std::chrono::seconds find_copy_limit(StageLoad const& load) {
+    constexpr std::uint64_t slow_bytes_per_s = 5'000'000;
+    return std::chrono::minutes(10) + std::chrono::seconds(load.size_bytes() / slow_bytes_per_s);
+}
+
 std::vector<std::string> render_stage_step(RunPlan const& run, SupervisorContext const& context,
                                            StageLoad const& load, fs::path const& directory) {
     slurm::StepRequest request;
@@ -93,7 +100,9 @@ std::vector<std::string> render_stage_step(RunPlan const& run, SupervisorContext
                        "--hosts",
                        run.hosts,
                        "--code-bytes",
-                       std::to_string(load.code_bytes)};
+                       std::to_string(load.code_bytes),
+                       "--wait-s",
+                       std::to_string(find_copy_limit(load).count())};
     return slurm::render_srun(request);
 }
 
@@ -114,10 +123,36 @@ bool are_files_here(StageLoad const& load, RunPlan const& run, std::string const
            });
 }
 
-/// Enough for a slow disk.
-std::chrono::seconds find_step_limit(StageLoad const& load) {
-    constexpr std::uint64_t slow_bytes_per_s = 5'000'000;
-    return std::chrono::minutes(10) + std::chrono::seconds(load.size_bytes() / slow_bytes_per_s);
+/// Whether the step may have ended because of a node: Slurm has lost it, or srun could not start its task.
+/// The run's own step finds the node. Also true if Slurm does not answer.
+bool may_have_lost_node(RunPlan const& run, std::optional<int> exit_code, SupervisorContext const& context) {
+    // A higher exit code is an error number of Slurm: srun could not start all tasks.
+    constexpr int signals_end = 128 + 64;
+    if (exit_code > signals_end) return true;
+    auto const nodes = context.slurm.query_nodes();
+    return !nodes || std::ranges::any_of(*nodes, [&](slurm::Node const& node) {
+        return has_slurm_lost(node) && std::ranges::find(run.shape.hosts, node.name) != run.shape.hosts.end();
+    });
+}
+
+/// Why the nodes lack files, of a step that has not ended with success; nullopt if the run's own step shows
+/// it: Slurm has signalled this job, or a node is lost.
+std::optional<Error> find_reason(StageStepDirectory const& directory, RunPlan const& run,
+                                 std::optional<int> exit_code, std::chrono::seconds limit,
+                                 SupervisorContext const& context) {
+    if (auto failure = directory.find_failure()) return failure;
+    bool const is_signalled = has_pending_notice() || exit_code == 128 + SIGTERM;
+    if (is_signalled || may_have_lost_node(run, exit_code, context)) return std::nullopt;
+    if (exit_code)
+        return Error{codes::process,
+                     fmt::format("the step that brings the run's files to {} has ended with {}, and no node "
+                                 "could write the reason to '{}'",
+                                 run.hosts, *exit_code, directory.path().string()),
+                     "what the step has printed is in the job's output"};
+    return Error{codes::timed_out,
+                 fmt::format("the step that brings the run's files to {} has not ended after {} minutes",
+                             run.hosts, std::chrono::duration_cast<std::chrono::minutes>(limit).count()),
+                 "the shared file system, or the disk of a node, does not answer or is very slow"};
 }
 
 }  // namespace
@@ -146,24 +181,25 @@ Result<std::string> stage_files(BatchJob const& batch_job, RunPlan const& run,
     unset_batch_step(environment);
     DET_TRY_ASSIGN(auto step, slurm::StepProcess::start(
                                   render_stage_step(run, context, load, directory.path()), environment));
-    bool const has_ended = wait_for_step(step, begin + find_step_limit(load), context.clock);
+    // A node may first wait for another job, and then bring the files itself.
+    auto const limit = 2 * find_copy_limit(load);
+    bool const has_ended = wait_for_step(step, begin + limit, context.clock);
+    auto const exit_code = step.poll_exit();
     if (!has_ended) {
         step.signal(SIGKILL);
         (void)context.slurm.cancel_step(batch_job.job, to_string(run.id) + ".stage");
     }
-    if (auto failure = directory.find_failure()) {
-        if (!load.files.empty()) return *std::move(failure);
-        context.log(
-            fmt::format("run {}: each node reads the code itself: {}", to_string(run.id), failure->message));
-        return std::string();
-    }
-    auto const exit_code = step.poll_exit();
     if (exit_code != 0) {
-        // Slurm has signalled this job, or a node does not answer: that shows in the run's own step.
+        auto reason = find_reason(directory, run, exit_code, limit, context);
+        if (!reason) {
+            context.log(fmt::format("run {}: the step that brings its files has {}", to_string(run.id),
+                                    exit_code ? fmt::format("ended with {}", *exit_code) : "not ended"));
+            return job;
+        }
+        if (!load.files.empty()) return *std::move(reason);
         context.log(
-            fmt::format("run {}: the step that brings its files has {}", to_string(run.id),
-                        has_ended ? fmt::format("ended with {}", exit_code.value_or(1)) : "not ended"));
-        return job;
+            fmt::format("run {}: each node reads the code itself: {}", to_string(run.id), reason->message));
+        return std::string();
     }
     auto const took =
         std::chrono::duration_cast<std::chrono::milliseconds>(context.clock.steady_now() - begin);

@@ -41,7 +41,6 @@ namespace fs = std::filesystem;
 
 constexpr std::chrono::seconds meeting_limit{60};  // srun does not start all tasks of a large job at once
 constexpr std::chrono::minutes block_limit{10};    // of a slow disk
-constexpr std::chrono::minutes other_job_limit{60};
 
 // What a node tells the others about each file.
 constexpr char state_present = '+';
@@ -156,14 +155,22 @@ Status complete_task(StageTask& task) {
     return Ok{};
 }
 
+/// How long the node waits for files that other processes bring.
+struct OtherJobs {
+    std::string node;
+    std::chrono::seconds limit;
+    StageCache::Clock::time_point until;
+};
+
 /// Waits for the lock of a file that another process brings, and reads the file unless that process has
 /// finished it.
-Status complete_awaited(StageCache& cache, StageTask& task) {
-    DET_TRY_ASSIGN(task.copy, cache.begin(task.item, StageCache::Clock::now() + other_job_limit));
+Status complete_awaited(StageCache& cache, OtherJobs const& others, StageTask& task) {
+    DET_TRY_ASSIGN(task.copy, cache.begin(task.item, others.until));
     if (!task.copy)
         return Error{codes::timed_out,
-                     fmt::format("another process on this node has been bringing '{}' for {} minutes",
-                                 task.item.path, other_job_limit.count())};
+                     fmt::format("another process on node {} still brings '{}' after {} minutes", others.node,
+                                 task.item.path,
+                                 std::chrono::duration_cast<std::chrono::minutes>(others.limit).count())};
     DET_TRY_ASSIGN(task.is_there, cache.use(task.item));
     if (!task.is_there) return complete_task(task);
     task.copy.reset();
@@ -172,11 +179,11 @@ Status complete_awaited(StageCache& cache, StageTask& task) {
 
 /// Brings what is still lacking. Finishes the copies that this process has begun before it waits for those of
 /// others: two processes that hold one lock each, and wait for that of the other, would never end.
-Status complete_tasks(StageCache& cache, std::vector<StageTask>& tasks) {
+Status complete_tasks(StageCache& cache, OtherJobs const& others, std::vector<StageTask>& tasks) {
     for (auto& task : tasks)
         if (!task.is_there && task.copy) DET_TRY(complete_task(task));
     for (auto& task : tasks)
-        if (!task.is_there) DET_TRY(complete_awaited(cache, task));
+        if (!task.is_there) DET_TRY(complete_awaited(cache, others, task));
     return Ok{};
 }
 
@@ -212,6 +219,7 @@ std::optional<std::set<std::string>> find_jobs(Environment const& environment) {
 }
 
 Status bring_files(StageRequest const& request, Environment const& environment) {
+    auto const begin = StageCache::Clock::now();
     DET_TRY_ASSIGN(auto const spec, load_trusted_spec(environment));
     auto const job = environment.find_non_empty(variables::stage);
     if (!job || job->find('/') != std::string::npos)
@@ -221,19 +229,20 @@ Status bring_files(StageRequest const& request, Environment const& environment) 
     DET_TRY_ASSIGN(auto const directory, node::make_stage_directory(environment));
     DET_TRY_ASSIGN(auto cache, StageCache::open(directory, {*job, name, stage_limit(spec.config),
                                                             [&] { return find_jobs(environment); }}));
+    OtherJobs const others{name, request.other_job_limit, begin + request.other_job_limit};
     auto tasks = list_tasks(spec, request);
     if (tasks.empty()) return Ok{};
     auto const begun = begin_tasks(cache, tasks);
     if (nodes.hosts.size() == 1) {
         DET_TRY(begun);
-        return complete_tasks(cache, tasks);
+        return complete_tasks(cache, others, tasks);
     }
     auto const exchanged = exchange_files(request, nodes, environment, begun, tasks);
     bool const are_cut_off = !exchanged && (exchanged.error().code == codes::transport ||
                                             exchanged.error().code == codes::timed_out);
     DET_TRY(begun);
     if (!exchanged && !are_cut_off) return exchanged;
-    return complete_tasks(cache, tasks);
+    return complete_tasks(cache, others, tasks);
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include <det/foundation/environment.hpp>
 #include <det/foundation/result.hpp>
 
+#include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <string>
@@ -15,6 +16,7 @@ struct StageRequest {
     std::filesystem::path directory;
     std::string hosts;             // of the run, as a compressed host list
     std::uint64_t code_bytes = 0;  // size of the archive with the code; 0: it is not brought to the nodes
+    std::chrono::seconds other_job_limit{0};  // how long the node waits for files that other jobs bring to it
 };
 
 namespace stage_step {
