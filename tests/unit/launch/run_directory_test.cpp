@@ -126,7 +126,7 @@ BOOST_AUTO_TEST_CASE(staged_files_have_another_place_where_another_user_has_the_
     BOOST_TEST(!find_job_stage(environment, "123_0"));
     environment.set("HOME", (directory / "home").string());
     BOOST_TEST(!find_job_stage(environment, "123_0"));
-    BOOST_TEST(!path_exists(directory / "home"));  // who only looks makes no suffix
+    BOOST_TEST(!path_exists(directory / "home"));  // looking for the directory makes no suffix
     auto const stage = must(make_stage_directory(environment));
     BOOST_TEST(stage.string().starts_with(own + "-"), stage.string());
     must(make_directories(stage / "jobs/123_0"));
@@ -143,7 +143,7 @@ BOOST_AUTO_TEST_CASE(staged_files_have_another_place_where_another_user_has_the_
     auto const free_again = must(make_stage_directory(environment));
     BOOST_TEST(free_again.parent_path().string() == own);
     BOOST_TEST(find_job_stage(environment, "123_0").value_or("").string() == (stage / "jobs/123_0").string());
-    // Whoever has seen the name on one node can't take it on another.
+    // A user who has seen the name on one node can't take it on another.
     must(remove_tree(own));
     must(write_file(own, "no directory"));
     environment.set("SLURMD_NODENAME", "n7");

@@ -1,4 +1,4 @@
-// The files of slurm.stage on the disk of a node: kept by their hash, within a limit, whoever is killed.
+// The files of slurm.stage on the disk of a node: kept by their hash and within a limit, also after kill -9.
 #include <det/collectives/distributed_context.hpp>
 #include <det/foundation/process.hpp>
 #include <det/foundation/text.hpp>

@@ -165,7 +165,7 @@ void pass_on(signalfd_siginfo const& info, int socket, pid_t rank) {
     auto const number = static_cast<int>(info.ssi_signo);
     // Slurm signals the rank itself, if it signals all processes of the job.
     if (is_sent_by_slurm(static_cast<pid_t>(info.ssi_pid), info.ssi_uid)) return;
-    // Whoever sends it takes this process, which reads it, for the program: one without a handler would end.
+    // The sender has checked that this process reads USR1. The rank may not: without a handler it would end.
     if (number == SIGUSR1 && !catches(rank, number)) return;
     auto const line = fmt::format("{}\n", number);
     (void)::send(socket, line.data(), line.size(), MSG_NOSIGNAL);

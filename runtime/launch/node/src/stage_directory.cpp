@@ -15,7 +15,7 @@ std::string stage_name(Environment const& environment) {
     return local_directory_name(local_base(environment), "stage", node_name(environment));
 }
 
-/// Each node has another suffix, so that nobody learns it on one node and takes the name on the next one.
+/// Each node has another suffix: a user who sees the name on one node can't take it on another.
 std::string suffix_key(Environment const& environment) { return "stage-" + node_name(environment); }
 
 }  // namespace

@@ -9,7 +9,7 @@
 
 namespace det::launch::supervisor {
 
-/// What `det-launch stage-node` is told.
+/// The arguments of `det-launch stage-node`.
 struct StageRequest {
     /// Of this step, on the shared file system: it has the rendezvous file of the nodes, and gets the
     /// reason of the first node that fails.
