@@ -143,7 +143,7 @@ BOOST_AUTO_TEST_CASE(staged_files_have_another_place_where_another_user_has_the_
     auto const free_again = must(make_stage_directory(environment));
     BOOST_TEST(free_again.parent_path().string() == own);
     BOOST_TEST(find_job_stage(environment, "123_0").value_or("").string() == (stage / "jobs/123_0").string());
-    // A user who has seen the name on one node can't take it on another.
+    // The suffix of one node says nothing about that of another.
     must(remove_tree(own));
     must(write_file(own, "no directory"));
     environment.set("SLURMD_NODENAME", "n7");

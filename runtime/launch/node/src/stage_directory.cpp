@@ -15,7 +15,8 @@ std::string stage_name(Environment const& environment) {
     return local_directory_name(local_base(environment), "stage", node_name(environment));
 }
 
-/// Each node has another suffix: a user who sees the name on one node can't take it on another.
+/// Suffixes differ between nodes: every user of a node can read its names, and could take the same ones
+/// elsewhere.
 std::string suffix_key(Environment const& environment) { return "stage-" + node_name(environment); }
 
 }  // namespace
