@@ -13,6 +13,7 @@
 #include <det/tracker/history/journal_history.hpp>
 
 #include <algorithm>
+#include <chrono>
 #include <fmt/format.h>
 
 namespace det::experiment {
@@ -25,6 +26,25 @@ bool has_job_in_slurm(tracker::history::ExperimentView const& view) {
         view.trials, [](auto const& trial) { return trial.job && !slurm::is_over(trial.job->state); });
 }
 
+using namespace std::chrono_literals;
+
+// A rank that ignores SIGTERM lives for Slurm's KillWait, 30 s by default, after which an Epilog runs.
+constexpr auto job_end_wait = 60s;
+constexpr auto job_end_poll_interval = 500ms;
+
+/// Opens the experiment. If it has ended, waits until Slurm has no job of it: the journals have the end of a
+/// trial before its job has left the queue, and its last processes may still write.
+Result<OpenExperiment> open_ended_experiment(std::string const& id, Context& context) {
+    auto const deadline = context.clock.steady_now() + job_end_wait;
+    for (;;) {
+        DET_TRY_ASSIGN(auto experiment, open_experiment(id, SlurmAnswer::required, context));
+        auto const& view = experiment.view;
+        bool const is_waiting = lifecycle::is_terminal(view.state) && has_job_in_slurm(view);
+        if (!is_waiting || context.clock.steady_now() >= deadline) return experiment;
+        context.clock.sleep_for(job_end_poll_interval);
+    }
+}
+
 bool is_below(fs::path const& path, fs::path const& directory) {
     auto const text = path.lexically_normal().string() + "/";
     return text.starts_with(directory.lexically_normal().string() + "/");
@@ -33,11 +53,17 @@ bool is_below(fs::path const& path, fs::path const& directory) {
 Status check_packable(OpenExperiment const& experiment) {
     auto const& view = experiment.view;
     auto const id = experiment.id().value;
-    if (!lifecycle::is_terminal(view.state) || has_job_in_slurm(view)) {
+    if (!lifecycle::is_terminal(view.state)) {
         return Error{codes::wrong_state,
                      fmt::format("experiment {} is {}: only an experiment that has ended is packed", id,
-                                 has_job_in_slurm(view) ? "still in Slurm" : to_string(view.state)),
+                                 to_string(view.state)),
                      "end it first with 'det-submit experiment cancel' or 'kill'"};
+    }
+    if (has_job_in_slurm(view)) {
+        return Error{codes::wrong_state,
+                     fmt::format("experiment {} has ended, and its job is in Slurm after {} s more", id,
+                                 job_end_wait.count()),
+                     "repeat the command when squeue no longer shows the job, or cancel that with scancel"};
     }
     if (!view.record.spec)
         return Error{codes::wrong_state, fmt::format("experiment {} has no specification", id)};
@@ -118,7 +144,7 @@ Result<experiment_pack::PackReport> pack_experiment(std::string const& id,
     DET_TRY_ASSIGN(auto const lock, PackLock::take(directory, PackLock::usual_wait));
     if (path_exists(ExperimentLayout(directory).pack()))
         return experiment_pack::pack_directory(lock, {}, std::nullopt);
-    DET_TRY_ASSIGN(auto const experiment, open_experiment(id, SlurmAnswer::required, context));
+    DET_TRY_ASSIGN(auto const experiment, open_ended_experiment(id, context));
     DET_TRY(check_packable(experiment));
     DET_TRY(require_trusted_experiment(experiment, context));
     if (elsewhere) DET_TRY(check_pack_directory(*elsewhere, context));

@@ -271,4 +271,17 @@ BOOST_AUTO_TEST_CASE(only_an_experiment_that_has_ended_is_packed) {
     BOOST_TEST(must(list_directory(archive)).empty());
 }
 
+BOOST_AUTO_TEST_CASE(a_pack_waits_until_the_job_of_an_ended_experiment_has_left_slurm) {
+    using namespace std::chrono_literals;
+    slurm.other_jobs = {job_of(1, slurm::JobState::running, "RUNNING")};
+    BOOST_TEST(run("experiment archive --pack 1") == to_int(ExitCode::could_not));
+    BOOST_TEST(contains(err, "experiment 1 has ended, and its job is in Slurm after 60 s more"), err);
+    BOOST_TEST(!path_exists(packed.pack()));
+    clock.on_sleep = [this, begin = clock.steady_now().time_since_epoch()](auto elapsed) {
+        if (elapsed - begin >= 59s) slurm.other_jobs.clear();
+    };
+    BOOST_TEST(run("experiment archive --pack 1") == 0, err);
+    BOOST_TEST(path_exists(packed.pack()));
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -9,11 +9,12 @@
 namespace det::experiment {
 
 /// Replaces the files of an experiment by one file: see experiment_pack::pack_directory(). Its checkpoints
-/// stay in the checkpoint storage.
+/// stay in the checkpoint storage. Waits up to a minute for the end of the experiment's jobs.
 ///
 /// \param elsewhere a directory for the file, which must be trusted as the root is; nullopt: the
 ///     experiment's own directory
-/// \return codes::wrong_state if the experiment has not ended, or keeps its checkpoints in its directory
+/// \return codes::wrong_state if the experiment has not ended, has a job in Slurm, or keeps its checkpoints
+/// in its directory
 Result<experiment_pack::PackReport> pack_experiment(std::string const& id,
                                                     std::optional<std::filesystem::path> const& elsewhere,
                                                     Context& context);
