@@ -132,11 +132,24 @@ BOOST_AUTO_TEST_CASE(prepare_node_writes_the_trial_and_the_code) {
     BOOST_TEST((trial.trial == TrialId{{7}, 0}));
     BOOST_TEST(trial.steps_completed == 500u);
     BOOST_TEST((trial.hparams == Json{{"lr", 0.1}}));
+    BOOST_TEST(must(read_file(directory / "run/info/spec.json")) == render_spec(spec));
     BOOST_TEST(trial.debug);
     BOOST_TEST(trial.inter_node_network_interface.value() == "hsn0");
     BOOST_TEST(must(read_file(directory / "run" / "workdir" / "train.py")) == "print(1)\n");
     using namespace std::string_literals;
     BOOST_TEST(must(read_file(directory / "run/setup/lines")) == "echo \"it's $HOME\"\0two\nlines\0"s);
+}
+
+BOOST_AUTO_TEST_CASE(a_node_does_not_read_the_specification_that_has_come_with_the_variables) {
+    shell("mkdir -p tree root/experiments/7 run/info; tar -cf a.tar -C tree .");
+    auto spec = make_spec();
+    spec.config = Json{{"debug", true}};
+    Environment const environment({{"DET_EXPERIMENT_PATH", directory / "root/experiments/7"},
+                                   {"DET_TRIAL_ID", "7000000"},
+                                   {"DET_SPEC", render_spec(spec)}});
+    must(launch::supervisor::prepare_node(directory / "run", environment));
+    BOOST_TEST(must(read_file(directory / "run/info/spec.json")) == render_spec(spec));
+    BOOST_TEST(must(parse_trial_info(must(read_file(directory / "run/info/trial.json")))).debug);
 }
 
 BOOST_AUTO_TEST_CASE(directories_of_the_trial_are_links_in_the_working_directory) {

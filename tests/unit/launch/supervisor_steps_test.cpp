@@ -320,12 +320,33 @@ BOOST_AUTO_TEST_CASE(variables_of_det_submit_override_the_users_which_override_t
         for (auto at = text.find(root.path()); at != std::string::npos; at = text.find(root.path())) {
             text.replace(at, root.path().string().size(), "/ROOT");
         }
+        if (variable == "DET_SPEC=" + render_spec(batch_job().spec))
+            text = "DET_SPEC=(the text of spec.json)";
         std::string const build = det::test::built_path() + "/";
         if (auto const at = text.find(build); at != std::string::npos)
             text.replace(at, build.size(), "BUILD/");
         shown += text + "\n";
     }
     check_golden("run_environment.txt", shown);
+}
+
+BOOST_AUTO_TEST_CASE(a_specification_that_is_too_long_for_a_variable_stays_in_its_file) {
+    RunPlan const run{{{{7}, 0}, 2}, {}, "n0", 99, 12345};
+    auto const variables_of = [&](std::string filling) {
+        auto job = batch_job();
+        job.spec.config = Json{{"data", std::move(filling)}};
+        auto const length = render_spec(job.spec).size();
+        auto const passed =
+            make_run_environment(job, with_shape(job, run), Environment()).find(variables::spec);
+        return std::pair(length, passed);
+    };
+    std::size_t const limit = std::size_t{64} << 10;
+    auto const others = variables_of("").first;
+    auto const [length, passed] = variables_of(std::string(limit - others, 'x'));
+    BOOST_TEST(length == limit);
+    BOOST_REQUIRE(passed.has_value());
+    BOOST_TEST(passed->size() == limit);
+    BOOST_TEST(!variables_of(std::string(limit - others + 1, 'x')).second.has_value());
 }
 
 BOOST_AUTO_TEST_CASE(the_cache_of_kernels_can_be_switched_off) {

@@ -187,6 +187,7 @@ Result<NodeDirectory> enter_run_directory(Environment& environment, TaskIdentity
     if (is_taken) suffix = find_local_suffix(environment, key).value_or("");
     DET_TRY_ASSIGN(auto directory, is_taken && !suffix.empty() ? enter(suffix) : std::move(entered));
     environment.set(variables::run_dir, directory.path());
+    environment.unset(variables::spec);
     use_compile_cache(environment, directory.path().parent_path(), name);
     DET_TRY(read_found_variables(environment, directory.path()));
     use_srun_shim(environment, directory.path());

@@ -1,6 +1,7 @@
 #include <det/foundation/count_text.hpp>
 #include <det/foundation/files.hpp>
 #include <det/foundation/text.hpp>
+#include <det/foundation/trusted_file.hpp>
 #include <det/journal/event_log.hpp>
 #include <det/journal/pack_summary.hpp>
 #include <det/journal/reader.hpp>
@@ -94,6 +95,12 @@ TrustRules trust_rules(Environment const& environment) {
     rules.trusted_ancestors =
         parse_trusted_ancestors(environment.find(variables::trusted_ancestors).value_or(""));
     return rules;
+}
+
+Result<std::string> load_spec_text(Environment const& environment) {
+    if (auto passed = environment.find_non_empty(variables::spec)) return *std::move(passed);
+    auto const experiment = environment.find(variables::experiment_path).value_or("");
+    return read_trusted_file(ExperimentLayout(experiment).spec());
 }
 
 Result<std::uint32_t> trial_of_task(ExperimentSpec const& spec, std::uint32_t task) {

@@ -211,7 +211,7 @@ Status prepare_node(fs::path const& run_dir, Environment const& environment) {
     // The directories are checked on each node: a node can have mounts of its own.
     auto const rules = trust_rules(environment);
     DET_TRY(check_trusted_directory(experiment, rules));
-    DET_TRY_ASSIGN(auto const spec_text, read_trusted_file(ExperimentLayout(experiment).spec()));
+    DET_TRY_ASSIGN(auto const spec_text, load_spec_text(environment));
     DET_TRY_ASSIGN(auto const spec, parse_spec(spec_text));
     if (spec.context) DET_TRY(check_trusted_directory(RootLayout(spec.root).contexts(), rules));
     auto const seen = spec_of_run(run, spec);

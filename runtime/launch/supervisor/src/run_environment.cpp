@@ -21,7 +21,8 @@
 namespace det::launch::supervisor {
 namespace {
 
-/// Linux limits an environment variable to 128 KiB. Longer JSON is only in DET_RUN_DIR/info/trial.json.
+/// Linux limits an environment variable to 128 KiB. Longer JSON is only in DET_RUN_DIR/info, and a longer
+/// specification only in spec.json.
 constexpr std::size_t json_max_bytes = std::size_t{64} << 10;
 
 std::string all_slots(TrialShape const& shape) {
@@ -30,10 +31,13 @@ std::string all_slots(TrialShape const& shape) {
     return render_slot_ids_json(slots);
 }
 
-void set_json(Environment& environment, char const* name, Json const& json) {
-    auto text = to_line(json);
+void set_short(Environment& environment, char const* name, std::string text) {
     environment.unset(name);
     if (text.size() <= json_max_bytes) environment.set(name, std::move(text));
+}
+
+void set_json(Environment& environment, char const* name, Json const& json) {
+    set_short(environment, name, to_line(json));
 }
 
 bool is_true(ExperimentSpec const& spec, char const* key) {
@@ -185,6 +189,7 @@ Environment make_run_environment(BatchJob const& batch_job, RunPlan const& run, 
                              variables::latest_checkpoint_sha256,
                              variables::slot_counts,
                              variables::hparams,
+                             variables::spec,
                              variables::training_length,
                              variables::read_ahead,
                              variables::forward_signals,
@@ -230,7 +235,10 @@ Environment make_run_environment(BatchJob const& batch_job, RunPlan const& run, 
         environment.set(variables::compile_cache, to_string(spec.id));
     if (is_warm_started(spec))
         environment.set(variables::warm_start, warm_start_place(batch_job, run.id.trial).to_text());
-    if (!batch_job.is_script()) record_collectives(environment, run_path);
+    if (!batch_job.is_script()) {
+        set_short(environment, variables::spec, render_spec(spec));
+        record_collectives(environment, run_path);
+    }
     if (is_true(spec, "/profiling/enabled")) environment.set(variables::profiling, "1");
     if (spec.hang_timeout_s) environment.set(variables::shows_activity, "1");
     if (auto const idle = find_idle_policy(spec))

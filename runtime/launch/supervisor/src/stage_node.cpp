@@ -11,7 +11,6 @@
 // Slurm's sbcast would read a file once too. But it sends to all nodes of the job, also to those that have
 // the file and to lost ones; it needs a step before it, in which nodes say what they lack, and one behind it,
 // which verifies and unpacks; and it takes 1.6 times as long (tests/bench/stage: 64 MiB, 16 nodes).
-#include <det/foundation/trusted_file.hpp>
 #include <det/foundation/trusted_path.hpp>
 #include <det/foundation/user_name.hpp>
 #include <det/launch/node/network.hpp>
@@ -200,7 +199,7 @@ std::vector<StageTask> list_tasks(ExperimentSpec const& spec, StageRequest const
 Result<ExperimentSpec> load_trusted_spec(Environment const& environment) {
     auto const experiment = environment.find(variables::experiment_path).value_or("");
     DET_TRY(check_trusted_directory(experiment, trust_rules(environment)));
-    DET_TRY_ASSIGN(auto const text, read_trusted_file(ExperimentLayout(experiment).spec()));
+    DET_TRY_ASSIGN(auto const text, load_spec_text(environment));
     return parse_spec(text);
 }
 

@@ -149,6 +149,10 @@ inline constexpr char usage_window[] = "DET_USAGE_WINDOW_MS";
 /// The log file of this node.
 inline constexpr char rank_log[] = "DET_RANK_LOG";
 
+/// The text of spec.json, which comes with srun's launch message, so that a node need not read the file.
+/// Not in the environment of ranks. Absent if it is too long for a variable.
+inline constexpr char spec[] = "DET_SPEC";
+
 /// SHA-256 of the manifest of the checkpoint in DET_LATEST_CHECKPOINT, as the journal has recorded it.
 inline constexpr char latest_checkpoint_sha256[] = "DET_LATEST_CHECKPOINT_SHA256";
 

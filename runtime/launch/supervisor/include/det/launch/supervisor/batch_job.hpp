@@ -44,6 +44,10 @@ struct BatchJob {
 /// Returns the rules of a program in a job. DET_TRUSTED_ANCESTORS has the directories that the site excepts.
 TrustRules trust_rules(Environment const& environment);
 
+/// Returns the text of spec.json on a node of a run. It comes with the run's variables unless it is too long
+/// for one: the nodes of a large run would read the file all at once.
+Result<std::string> load_spec_text(Environment const& environment);
+
 /// Returns the trial of an array task. The tasks of a batch script with an array of its own have its numbers.
 Result<std::uint32_t> trial_of_task(ExperimentSpec const& spec, std::uint32_t task);
 
