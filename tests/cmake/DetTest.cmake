@@ -1,6 +1,21 @@
 # The kinds of tests. Programs lie in <build>/tests, whatever folder declares them.
 cmake_path(GET CMAKE_CURRENT_LIST_DIR PARENT_PATH DET_TESTS_DIR)
 
+# The programs of the tests labelled quick, and all that is built outside of tests/: these tests use and install it.
+# `tests/run quick` builds nothing else.
+add_custom_target(quick-tests)
+get_property(folders DIRECTORY "${PROJECT_SOURCE_DIR}" PROPERTY SUBDIRECTORIES)
+foreach(folder IN LISTS folders)
+  get_property(targets DIRECTORY "${folder}" PROPERTY BUILDSYSTEM_TARGETS)
+  foreach(target IN LISTS targets)
+    get_target_property(excluded ${target} EXCLUDE_FROM_ALL)
+    get_target_property(type ${target} TYPE)
+    if(NOT excluded AND NOT type STREQUAL "INTERFACE_LIBRARY")
+      add_dependencies(quick-tests ${target})
+    endif()
+  endforeach()
+endforeach()
+
 # det_test(text SOURCES text_test.cpp LINKS det::foundation)
 function(det_test name)
   cmake_parse_arguments(ARG "" "LABEL;TIMEOUT" "SOURCES;LINKS" ${ARGN})
@@ -13,6 +28,7 @@ function(det_test name)
   add_test(NAME ${name} COMMAND ${program} --color_output=no)
   if(NOT ARG_LABEL)
     set(ARG_LABEL quick)
+    add_dependencies(quick-tests ${program})
   endif()
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 180)
