@@ -9,7 +9,7 @@ import torch
 import torch.distributed as dist
 from torch import nn
 
-STEPS = 60
+STEPS = int(os.environ.get("STEPS", "60"))
 PAUSE_S = int(os.environ.get("PAUSE_MS", "0")) / 1000  # of a step: the copies of a state take a while
 
 
