@@ -190,9 +190,11 @@ void log(std::string const& line) { std::cerr << "det-launch: " << escape_contro
 using Planner = Result<launchers::LaunchPlan> (*)(Arguments const&, launchers::LaunchContext);
 
 Result<int> run_launcher(Planner planner, Arguments const& arguments) {
-    bool const queries_torch = planner == launchers::plan_torch_distributed;
+    auto environment = Environment::of_this_process();
+    bool const queries_torch =
+        planner == launchers::plan_torch_distributed && launchers::uses_torchrun(arguments, environment);
     DET_TRY_ASSIGN(auto const context,
-                   read_launch_context(Environment::of_this_process(), program_paths(), queries_torch));
+                   read_launch_context(std::move(environment), program_paths(), queries_torch));
     DET_TRY_ASSIGN(auto const plan, planner(arguments, context));
     return execute_plan(plan, context, program_paths(), log);
 }

@@ -98,6 +98,21 @@ BOOST_AUTO_TEST_CASE(ranks_of_a_torch_without_libuv_start_without_torchrun) {
     BOOST_TEST(words(own).find("torch.distributed.run") != std::string::npos);
 }
 
+BOOST_AUTO_TEST_CASE(ranks_whose_interpreters_wait_start_without_torchrun) {
+    auto waiting = context();
+    waiting.environment.set("DET_WARM_START", "name:/directory");
+    Arguments const train{"python3", "train.py"},
+        with_options{"--max_restarts", "1", "--", "python3", "train.py"};
+    BOOST_TEST(!uses_torchrun(train, waiting.environment));
+    auto const ranks = must(plan_torch_distributed(train, waiting));
+    BOOST_TEST(ranks.processes.size() == 4u);
+    BOOST_TEST(ranks.processes.at(0).environment.find("OMP_NUM_THREADS").value_or("") == "1");
+    BOOST_TEST(uses_torchrun(with_options, waiting.environment));
+    BOOST_TEST(words(must(plan_torch_distributed(with_options, waiting))).find("torch.distributed.run") !=
+               std::string::npos);
+    BOOST_TEST(uses_torchrun(train, context().environment));
+}
+
 BOOST_AUTO_TEST_CASE(nodes_may_have_different_numbers_of_slots) {
     auto uneven = context(1);
     uneven.rendezvous.slot_counts = "4,2";

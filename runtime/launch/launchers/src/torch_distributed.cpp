@@ -39,14 +39,19 @@ bool needs_redirects(std::string_view answer) {
 
 bool lacks_libuv(std::string_view answer) { return trim(answer).ends_with(" no-libuv"); }
 
+bool uses_torchrun(std::vector<std::string> const& arguments, Environment const& environment) {
+    if (!environment.find_non_empty(variables::warm_start)) return true;
+    auto const parts = split_arguments("torch_distributed", arguments);
+    return parts && !parts->overrides.empty();
+}
+
 Result<LaunchPlan> plan_torch_distributed(std::vector<std::string> const& arguments, LaunchContext context) {
     DET_TRY_ASSIGN(auto const parts, split_arguments("torch_distributed", arguments));
     // With options of torchrun, only torchrun can be meant.
     if (context.torch_lacks_libuv && parts.overrides.empty())
         return plan_without_torchrun(parts.command, std::move(context));
     DET_TRY_ASSIGN(auto const nodes, read_nodes(context.rendezvous));
-    // torchrun would import torch before it starts the ranks, whose interpreters wait.
-    if (context.environment.find_non_empty(variables::warm_start) && parts.overrides.empty()) {
+    if (!uses_torchrun(arguments, context.environment)) {
         auto& environment = context.environment;
         if (nodes.own_slots() > 1 && !environment.find("OMP_NUM_THREADS"))
             environment.set("OMP_NUM_THREADS", "1");  // as torchrun does

@@ -74,6 +74,11 @@ Result<LaunchPlan> plan_mpi(std::vector<std::string> const& arguments, LaunchCon
 /// Plans `det-launch CMD...`: det-launch itself starts one process of CMD per slot of this node.
 Result<LaunchPlan> plan_processes(std::vector<std::string> const& arguments, LaunchContext context);
 
+/// Whether plan_torch_distributed() may start torchrun, and so needs the answer of torch_query_script. It
+/// does not with slurm.warm_start and without options of torchrun: torchrun would import torch before it
+/// starts the ranks, whose interpreters wait.
+bool uses_torchrun(std::vector<std::string> const& arguments, Environment const& environment);
+
 /// A Python program that prints the versions of Python and torch, and `no-libuv` if that torch asks for libuv
 /// and lacks it. Importing torch takes a second: only a torch that no installer of wheels has installed is
 /// imported, because the wheels of Linux have libuv.
