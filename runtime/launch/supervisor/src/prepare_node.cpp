@@ -24,6 +24,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "run_environment.hpp"
 #include "setup_script.hpp"
 #include "stage_cache.hpp"
 
