@@ -179,31 +179,20 @@ private:
         std::optional<SamplerFollower> sampler = {};  // while its step runs, if a sampler may prune it
     };
 
+    // lane_begin.cpp
     Result<RunPlan> plan_run(RunId id, search::TrialDraw const& draw) const;
-    Result<slurm::StepProcess> start_step(Environment const& environment) const;
-    Ports reserve_ports();
-    lifecycle::SearchFacts gather_search_facts();
-    RunAction follow_sampler();
-    void log_search_error(Error const& error);
-    void add_successor(lifecycle::RunFacts& facts);
-    bool may_train_on() const;
-    bool was_warned_of_time_limit(lifecycle::RunFacts const& facts) const;
-    Status apply_to_search(lifecycle::RunOutcome& outcome);
-    Status end_before_start();
-    Status end_without_hyperparameters(std::string const& why);
+    Run make_run(RunPlan plan, RunRecord record, std::optional<SearchFollower> search) const;
     Result<std::optional<TrialBeginning>> find_beginning(std::uint32_t trial, std::string const& refusal,
                                                          Meanwhile const& meanwhile) const;
-    void send_request(std::string_view request);
-    template <class Write>
-    void write_request(Write const& write);
-    bool remove_files_of_tasks(NextAction next_action);
-    void remove_files_of_trial();
-    Status record_outcome(lifecycle::RunOutcome outcome);
-    Status record_end(lifecycle::RunOutcome outcome);
-    void notify(std::string_view event, std::string const& message, std::string_view next) const;
-    void mark_abandoned();
-    bool has_new_allocation(std::optional<slurm::JobStatus> const& job) const;
-    void record_allocation(slurm::JobStatus const& job);
+    Ports reserve_ports();
+    Status start(Environment environment);
+    Result<slurm::StepProcess> start_step(Environment const& environment) const;
+    Status end_before_start();
+    Status end_without_hyperparameters(std::string const& why);
+
+    // lane_checks.cpp
+    RunAction follow_sampler();
+    void log_search_error(Error const& error);
     bool can_write_storage();
     void end_if_superseded();
     std::chrono::milliseconds newest_run_limit() const;
@@ -213,6 +202,26 @@ private:
     std::vector<std::optional<std::string>> find_activity() const;
     void warn_of_idle_run(std::string const& use);
     void log_unknown_use(RunUse const& use);
+
+    // lane.cpp
+    void send_request(std::string_view request);
+    template <class Write>
+    void write_request(Write const& write);
+    void mark_abandoned();
+    bool has_new_allocation(std::optional<slurm::JobStatus> const& job) const;
+    void record_allocation(slurm::JobStatus const& job);
+    void notify(std::string_view event, std::string const& message, std::string_view next) const;
+
+    // lane_end.cpp
+    lifecycle::SearchFacts gather_search_facts();
+    bool may_train_on() const;
+    bool was_warned_of_time_limit(lifecycle::RunFacts const& facts) const;
+    void add_successor(lifecycle::RunFacts& facts);
+    Status apply_to_search(lifecycle::RunOutcome& outcome);
+    bool remove_files_of_tasks(NextAction next_action);
+    void remove_files_of_trial();
+    Status record_outcome(lifecycle::RunOutcome outcome);
+    Status record_end(lifecycle::RunOutcome outcome);
 
     BatchJob const& batch_job_;
     SupervisorContext const& context_;
