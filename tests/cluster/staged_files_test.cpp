@@ -3,8 +3,12 @@
 #include <det/foundation/text.hpp>
 
 #include <boost/test/unit_test.hpp>
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "check_result.hpp"
 #include "loopback_cluster.hpp"
@@ -78,6 +82,21 @@ struct Site : LoopbackCluster {
     }
     std::filesystem::path tmp(int node) const { return state() / fmt::format("nodes/n{}/tmp", node); }
     std::filesystem::path stage(int node) const { return tmp(node) / ("det-" + shell("id -u")) / "stage"; }
+    /// Holds the lock of model.bin on a node, as a process of another job does that brings the file there.
+    UniqueFd lock_model(int node) const {
+        auto const locks = stage(node) / "locks";
+        struct stat owner {};
+        BOOST_REQUIRE(::stat(locks.c_str(), &owner) == 0);
+        UniqueFd file(::open((locks / hash_of_model()).c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+        BOOST_REQUIRE(::fchown(file.get(), owner.st_uid, owner.st_gid) == 0);
+        BOOST_REQUIRE(::flock(file.get(), LOCK_EX | LOCK_NB) == 0);
+        return file;
+    }
+    /// Names of the steps that run now.
+    std::string steps() const { return shell("squeue --steps --noheader --format=%j"); }
+    void wait_for_stage_step() const {
+        wait_until([&] { return contains(steps(), ".stage"); }, 60s, "the step that brings the files runs");
+    }
     std::string hash_of_model() const { return shell("sha256sum <model.bin | cut -c1-64"); }
     /// Every node shows the environment and the file.
     void check_nodes(std::string const& log) const {
@@ -150,6 +169,34 @@ BOOST_AUTO_TEST_CASE(a_file_that_fails_on_the_nodes_ends_the_trial_with_the_reas
     BOOST_TEST(contains(describe(large), "it holds more than 10.0 MiB"), describe(large));
     for (int node = 0; node < node_count; ++node)
         BOOST_TEST(must(list_directory(stage(node) / "incoming")).empty());
+}
+
+BOOST_AUTO_TEST_CASE(a_user_who_stops_the_trial_does_not_wait_for_its_files) {
+    write_config("stage: [env.tar.gz]", "entrypoint: 'true'\nresources: {slots_per_trial: 6}\n");
+    wait_for_state(create(), "COMPLETED");  // the directories are there
+    auto lock = lock_model(1);
+    write_config("stage: [env.tar.gz, model.bin]");
+    auto const check_end = [&](int id, std::string const& state, std::string const& end) {
+        // The node with the lock would wait for ten minutes.
+        wait_until([&] { return ask(fmt::format("experiment describe {}", id)).at("state") == state; }, 30s,
+                   fmt::format("experiment {} is {}", id, state));
+        BOOST_TEST(contains(describe(id), end), describe(id));
+        wait_until([&] { return steps().empty(); }, 30s, "no step runs");
+        auto const files = shell(fmt::format("ls $DET_ROOT/experiments/{}/trials/0/runs/0", id));
+        BOOST_TEST(!contains(files, "stage"), files);
+    };
+    auto const killed = create();
+    wait_for_stage_step();
+    shell(fmt::format("det-submit experiment kill {}", killed));
+    check_end(killed, "CANCELED", "the user killed it");
+    auto const paused = create();
+    wait_for_stage_step();
+    shell(fmt::format("det-submit experiment pause {}", paused));
+    check_end(paused, "PAUSED", "the user paused it; the trainer was not started");
+    lock = UniqueFd();
+    shell(fmt::format("det-submit experiment activate {}", paused));
+    wait_for_state(paused, "COMPLETED");
+    check_nodes(logs(paused));
 }
 
 BOOST_AUTO_TEST_CASE(trials_that_share_a_node_bring_the_files_once_for_their_job) {

@@ -220,6 +220,7 @@ std::optional<RunOutcome> if_job_ends(RunFacts const& facts) {
 /// A program that gets notices as signals, or ends with one of slurm.preempted_exit_codes, may have saved its
 /// work without an acknowledgement.
 std::string describe_unacknowledged_exit(RunFacts const& facts) {
+    if (facts.was_stopped_before_step) return "was not started";
     bool const may_have_saved = facts.gets_notices || facts.has_preempted_exit_code;
     return describe_exit(facts) + (may_have_saved ? "" : " without having saved");
 }

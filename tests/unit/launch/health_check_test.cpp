@@ -441,6 +441,20 @@ BOOST_AUTO_TEST_CASE(one_node_without_the_program_is_left_out_until_three_have_l
                end_of(2).message);
 }
 
+BOOST_AUTO_TEST_CASE(a_pause_during_the_check_ends_the_run_without_its_step_and_blames_no_node) {
+    clock.step = std::chrono::seconds(1);
+    step_is(R"(case "$*" in *check-health*)
+        cp "$DET_ROOT/pause" "$DET_EXPERIMENT_PATH/desired"; kill -URG $PPID; exec sleep 600;; esac
+        touch "$DET_ROOT/trained")");
+    BOOST_TEST(supervise(checked()) == 0);
+    BOOST_TEST(to_string(end_of(0).cause) == "paused");
+    BOOST_TEST(end_of(0).message == "the user paused it; the trainer was not started");
+    BOOST_TEST(end_of(0).bad_hosts == "");
+    BOOST_TEST(std::ranges::count(slurm.calls, "cancel-step 123_0 7.0.0.health") == 1);
+    BOOST_TEST(!path_exists(run_path(0) + "/health"));
+    BOOST_TEST(!path_exists(root / "trained"));
+}
+
 BOOST_AUTO_TEST_CASE(without_the_key_no_check_is_made) {
     step_is(R"(case "$*" in *check-health*) exit 7;; esac; exit 0)");
     auto a = batch_job();

@@ -7,6 +7,7 @@
 
 #include "stage_files.hpp"
 #include "supervisor_fixture.hpp"
+#include "wait_for_step.hpp"
 
 using namespace det;
 using namespace det::launch::supervisor;
@@ -33,7 +34,8 @@ struct StageStepFixture : SupervisorFixture {
         return stage_files(
             a, with_shape(a, {{{{7}, 0}, 0}, {}, "n[0-1]", 0, 0}),
             {slurm, clock, Environment::of_this_process(), "/opt/det-wrap-rank",
-             [this](std::string const& line) { log_lines.push_back(line); }, end_process, output()});
+             [this](std::string const& line) { log_lines.push_back(line); }, end_process, output()},
+            {});
     }
     /// The value of an option of det-launch in the step that was started.
     std::string option(std::string const& name) const {
@@ -42,6 +44,15 @@ struct StageStepFixture : SupervisorFixture {
         auto const found = std::ranges::find(words, name);
         BOOST_REQUIRE(words.end() - found > 1);
         return std::string(found[1]);
+    }
+    /// A step that brings no files before it is ended, and first runs `script`; the run's own step creates
+    /// `started`.
+    void slow_stage_is(std::string const& script) {
+        step_is("case \"$*\" in *stage-node*) " + script + "; exec sleep 600 ;; esac; touch '" +
+                (root / "started").string() + "'");
+    }
+    bool has_called(std::string const& call) const {
+        return std::ranges::find(slurm.calls, call) != slurm.calls.end();
     }
     std::string record_words() const {
         return "printf '%s\\n' \"$@\" >'" + (root / "words").string() + "'\n";
@@ -104,6 +115,67 @@ BOOST_AUTO_TEST_CASE(the_runs_own_step_finds_a_lost_node) {
     step_is("exit 1");
     slurm.is_down = true;
     BOOST_TEST(must(stage()) == "123_0");
+}
+
+BOOST_AUTO_TEST_CASE(a_trial_that_is_stopped_while_its_files_are_brought_ends_without_its_step) {
+    clock.step = std::chrono::seconds(1);
+    slow_stage_is(R"(cp "$DET_ROOT/pause" "$DET_EXPERIMENT_PATH/desired"; kill -URG $PPID)");
+    BOOST_TEST(supervise(staging_job()) == 0);
+    BOOST_TEST(end_of(0).cause_name() == "paused");
+    BOOST_TEST((end_of(0).next_action == NextAction::requeue_held));
+    BOOST_TEST(end_of(0).message == "the user paused it; the trainer was not started");
+    BOOST_TEST(has_called("cancel-step 123_0 7.0.0.stage"));
+    BOOST_TEST(has_called("requeue-held 123_0"));
+    BOOST_TEST(!path_exists(run_path(0) + "/stage"));
+    // A request is seen also if its signal is lost.
+    must(journal::write_desired(root / "kill", DesiredState::kill));
+    must(journal::write_desired(experiment.desired(), DesiredState::run));
+    slow_stage_is(R"(sleep 1; cp "$DET_ROOT/kill" "$DET_EXPERIMENT_PATH/desired")");
+    BOOST_TEST(supervise(staging_job()) == 0);
+    BOOST_TEST(end_of(1).cause_name() == "canceled");
+    BOOST_TEST((end_of(1).next_action == NextAction::stop));
+    BOOST_TEST(has_called("cancel-step 123_0 7.0.1.stage"));
+    BOOST_TEST(!path_exists(root / "started"));
+}
+
+BOOST_AUTO_TEST_CASE(
+    a_trial_that_is_paused_and_activated_while_its_files_are_brought_starts_in_the_same_job) {
+    clock.step = std::chrono::seconds(1);
+    slow_stage_is(R"(cp "$DET_ROOT/pause" "$DET_EXPERIMENT_PATH/desired"; kill -URG $PPID)");
+    on_log = [&](std::string const& line) {
+        if (!contains(line, "is stopped before its step starts")) return;
+        must(journal::write_desired(experiment.desired(), DesiredState::run));
+        step_is("exit 0");
+    };
+    BOOST_TEST(supervise(staging_job()) == 0);
+    BOOST_TEST((end_of(0).next_action == NextAction::restart_in_place));
+    BOOST_TEST(end_of(1).cause_name() == "finished");
+}
+
+BOOST_AUTO_TEST_CASE(a_notice_of_slurm_while_files_are_brought_ends_the_run_without_its_step) {
+    slurm.job->preempt_time = UtcTime{1};
+    slow_stage_is("kill -TERM $PPID");
+    supervise(staging_job());
+    BOOST_TEST(end_of(0).cause_name() == "preempted");
+    BOOST_TEST(was_requeued_after(0));
+    BOOST_TEST(has_called("cancel-step 123_0 7.0.0.stage"));
+    // At the start of a grace period Slurm signals the steps only.
+    slow_stage_is("exit 143");
+    supervise(staging_job());
+    BOOST_TEST(end_of(1).cause_name() == "preempted");
+    BOOST_TEST(end_of(1).message == "Slurm preempted the job; the trainer was not started");
+    BOOST_TEST(was_requeued_after(1));
+    BOOST_TEST(!path_exists(root / "started"));
+}
+
+BOOST_AUTO_TEST_CASE(the_desired_state_is_read_at_signals_and_twice_a_minute) {
+    DesiredStateTimes times;
+    auto const begin = DesiredStateTimes::Time();
+    BOOST_TEST(times.take(false, begin));
+    BOOST_TEST(!times.take(true, begin + std::chrono::milliseconds(900)));
+    BOOST_TEST(times.take(true, begin + std::chrono::milliseconds(1000)));
+    BOOST_TEST(!times.take(false, begin + std::chrono::milliseconds(30'900)));
+    BOOST_TEST(times.take(false, begin + std::chrono::milliseconds(31'000)));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -525,6 +525,23 @@ constexpr Row table[] = {
          f.preemption_acknowledged = true;
      },
      Cause::preempted, NextAction::restart_in_place},
+    {"paused before its step had started",
+     [](RunFacts& f) {
+         f.stop_reason = StopReason::user;
+         f.desired = DesiredState::pause;
+         f.step_exit_code = 143;
+         f.ended_by_notice_signal = true;
+         f.was_stopped_before_step = true;
+     },
+     Cause::paused, NextAction::requeue_held},
+    {"paused before its step had started, and wanted again",
+     [](RunFacts& f) {
+         f.stop_reason = StopReason::user;
+         f.step_exit_code = 143;
+         f.ended_by_notice_signal = true;
+         f.was_stopped_before_step = true;
+     },
+     Cause::preempted, NextAction::restart_in_place},
     {"saved before the time limit",
      [](RunFacts& f) {
          f.stop_reason = StopReason::time_limit;

@@ -6,18 +6,15 @@
 #include <det/protocol/host_list.hpp>
 #include <det/protocol/json.hpp>
 #include <det/protocol/task_identity.hpp>
-#include <det/slurm/srun.hpp>
-#include <det/slurm/step_process.hpp>
 
 #include <algorithm>
 #include <chrono>
-#include <csignal>
 #include <fmt/format.h>
 #include <set>
 
 #include "free_port.hpp"
+#include "node_step.hpp"
 #include "run_environment.hpp"
-#include "wait_for_step.hpp"
 
 namespace det::launch::supervisor {
 namespace {
@@ -131,55 +128,34 @@ private:
     fs::path path_;
 };
 
-std::vector<std::string> render_step(BatchJob const& batch_job, RunPlan const& run,
-                                     SupervisorContext const& context, fs::path const& directory,
-                                     std::string const& token, HealthCommand const& command) {
-    auto const& spec = batch_job.spec;
+std::vector<std::string> check_arguments(ExperimentSpec const& spec, RunPlan const& run,
+                                         fs::path const& directory, std::string const& token,
+                                         HealthCommand const& command) {
     int const gpus = spec.shape.slot_type == SlotType::cpu ? 0 : run.shape.shape.slots_per_node;
-    slurm::StepRequest request;
-    request.shape = run.shape.shape;
-    request.shape.nodes = static_cast<int>(run.shape.hosts.size());
-    request.has_gres = spec.has_gres;
-    request.name = to_string(run.id) + ".health";
-    if (run.shape.is_part_of_job) request.hosts = run.hosts;
-    // A node on which the program fails must not end the check of the others.
-    request.options = {"--kill-on-bad-exit=0"};
-    request.command = {context.wrap_rank.parent_path() / "det-launch",
-                       "check-health",
-                       "--directory",
-                       directory,
-                       "--token",
-                       token,
-                       "--storage",
-                       spec.checkpoint_path,
-                       "--hosts",
-                       run.hosts,
-                       "--port",
-                       std::to_string(find_free_port()),
-                       "--gpus",
-                       std::to_string(gpus),
-                       "--command-timeout-s",
-                       std::to_string(command.timeout.count())};
+    std::vector<std::string> arguments{"check-health",
+                                       "--directory",
+                                       directory,
+                                       "--token",
+                                       token,
+                                       "--storage",
+                                       spec.checkpoint_path,
+                                       "--hosts",
+                                       run.hosts,
+                                       "--port",
+                                       std::to_string(find_free_port()),
+                                       "--gpus",
+                                       std::to_string(gpus),
+                                       "--command-timeout-s",
+                                       std::to_string(command.timeout.count())};
     if (!command.argv.empty()) {
-        request.command.push_back("--");
-        request.command.insert(request.command.end(), command.argv.begin(), command.argv.end());
+        arguments.push_back("--");
+        arguments.insert(arguments.end(), command.argv.begin(), command.argv.end());
     }
-    return slurm::render_srun(request);
-}
-
-/// \return whether the step has ended by itself; nullopt if Slurm has signalled this job.
-std::optional<bool> run_step(BatchJob const& batch_job, RunPlan const& run, SupervisorContext const& context,
-                             std::chrono::seconds limit, slurm::StepProcess& step) {
-    auto const until = context.clock.steady_now() + limit;
-    if (wait_for_step(step, until, context.clock)) return true;
-    bool const is_late = context.clock.steady_now() >= until;
-    step.signal(SIGKILL);
-    (void)context.slurm.cancel_step(batch_job.job, to_string(run.id) + ".health");
-    return is_late ? std::optional(false) : std::nullopt;
+    return arguments;
 }
 
 Result<HealthVerdict> make_check(BatchJob const& batch_job, RunPlan const& run,
-                                 SupervisorContext const& context) {
+                                 SupervisorContext const& context, std::function<bool()> const& is_stopped) {
     DET_TRY_ASSIGN(auto const hosts, expand_host_list(run.hosts));
     auto const trial = batch_job.experiment.trial(run.id.trial.index);
     CheckDirectory const directory(trial.run(run.id.number).path() / "health");
@@ -188,20 +164,16 @@ Result<HealthVerdict> make_check(BatchJob const& batch_job, RunPlan const& run,
     // The directory for checkpoints may not exist before the first run.
     if (auto const& storage = batch_job.spec.checkpoint_path; !storage.empty())
         (void)make_directories(storage);
-    auto environment = make_run_environment(batch_job, run, context.environment);
-    environment.unset(variables::spank);
-    unset_batch_step(environment);
     auto const command = read_command(batch_job.spec);
-    DET_TRY_ASSIGN(auto step,
-                   slurm::StepProcess::start(
-                       render_step(batch_job, run, context, directory.path(), token, command), environment));
     auto const limit = command.limit_of_check();
-    auto const has_ended = run_step(batch_job, run, context, limit, step);
-    if (!has_ended) return HealthVerdict();
+    NodeStep const step{"health", check_arguments(batch_job.spec, run, directory.path(), token, command),
+                        make_run_environment(batch_job, run, context.environment), limit, true};
+    DET_TRY_ASSIGN(auto const end, run_node_step(batch_job, run, context, step, is_stopped));
+    if (end.is_stopped) return stopped_before_step(run.id);
     auto const reports = directory.load(hosts.size());
     if (std::ranges::none_of(reports, [](auto const& report) { return report.has_value(); }))
         return Error{codes::process, "no node has reported"};
-    return judge_health(hosts, reports, *has_ended ? std::nullopt : std::optional(limit));
+    return judge_health(hosts, reports, end.exit_code ? std::nullopt : std::optional(limit));
 }
 
 }  // namespace
@@ -253,10 +225,12 @@ bool is_command_missing(HealthVerdict const& verdict, RunPlan const& run) {
 }
 
 Result<HealthVerdict> check_health(BatchJob const& batch_job, RunPlan const& run,
-                                   SupervisorContext const& context) {
+                                   SupervisorContext const& context,
+                                   std::function<bool()> const& is_stopped) {
     if (!wants_health_check(batch_job.spec)) return HealthVerdict();
     auto const begin = context.clock.steady_now();
-    auto verdict = make_check(batch_job, run, context);
+    auto verdict = make_check(batch_job, run, context, is_stopped);
+    if (!verdict && verdict.error().code == codes::interrupted) return verdict.error();
     if (!verdict) {
         context.log(fmt::format("run {}: the health check could not be made: {}", to_string(run.id),
                                 verdict.error().message));

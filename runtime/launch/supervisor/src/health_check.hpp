@@ -3,6 +3,7 @@
 #include <det/launch/supervisor/supervise.hpp>
 
 #include <chrono>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -42,10 +43,11 @@ bool wants_health_check(ExperimentSpec const& spec);
 
 /// Checks the nodes of a run by a step of this job, before the run's own step. Does nothing unless
 /// slurm.health_check is set. Blocks for some seconds, at most for a minute and the timeout of the command,
-/// or until Slurm signals this process. If the check can't be made, it logs that and no node has failed.
-/// \return the nodes that fail; codes::no_such_file if no node has the program of slurm.health_check.command,
-///     also on others of several nodes or runs
+/// or until the run must not start any more. If the check can't be made, it logs that and no node has failed.
+/// \param is_stopped see run_node_step()
+/// \return the nodes that fail; codes::interrupted if the run must not start any more; codes::no_such_file if
+///     no node has the program of slurm.health_check.command, also on others of several nodes or runs
 Result<HealthVerdict> check_health(BatchJob const& batch_job, RunPlan const& run,
-                                   SupervisorContext const& context);
+                                   SupervisorContext const& context, std::function<bool()> const& is_stopped);
 
 }  // namespace det::launch::supervisor

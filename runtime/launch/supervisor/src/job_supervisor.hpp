@@ -55,7 +55,7 @@ private:
     bool waits_for_trials();
     bool look_meanwhile(int notices_before);
     void begin(Lane& lane, std::uint32_t trial, std::optional<TrialBeginning> known = {});
-    void end_unanswered(Lane& lane, bool has_notice);
+    void end_before_step(Lane& lane, int notices_before);
     void stop_on_error(Error const& error);
     StorageWatch::Settings describe_watch(std::string const& what, Lane const* but) const;
 
@@ -73,6 +73,7 @@ private:
     // supervise_events.cpp: signals, ends of steps, files and timers
     void wait();
     void handle_events();
+    bool take_signals();
     void signal_scripts(int number);
     void watch_for_preemption(Time now);
     void schedule_preemption_check();

@@ -42,7 +42,7 @@ public:
 
     /// Starts the next run of the trial. If its step can't be started the run has ended already: see
     /// outcome(). If its nodes have failed the health check, it has no step: see has_unhealthy_nodes().
-    /// If the job ends while the sampler of the experiment is asked, the run has no step: has_no_answer().
+    /// If the job ends or the user stops the trial before its step starts: see was_stopped_before_step().
     /// \param refusal why no step may start; the run then ends as not launched. Empty: it may
     /// \param meanwhile see choose_beginning()
     /// \param known what choose_beginning() has returned for the trial; nullopt: it is called
@@ -55,9 +55,9 @@ public:
     bool is_running() const { return run_ && !run_->outcome; }
     /// No step was started, because nodes have failed the health check. The caller must end the run.
     bool has_unhealthy_nodes() const { return is_running() && !run_->health.unhealthy.empty(); }
-    /// No step was started, because the job ends and the sampler had not answered. The caller must end the
-    /// run.
-    bool has_no_answer() const { return is_running() && run_->has_no_answer; }
+    /// No step was started, because the job ends or the user stops the trial: while the sampler was asked,
+    /// the nodes were checked, or files were brought to them. The caller must end the run.
+    bool was_stopped_before_step() const { return is_running() && run_->was_stopped_before_step; }
     int pidfd() const { return run_ && run_->step ? run_->step->pidfd() : -1; }
     int notice_fd() const { return run_ ? run_->notice.fd() : -1; }
     /// Readable when look_at_nodes() has something to do; -1: never.
@@ -164,16 +164,16 @@ private:
         int exit_code = 0;
         std::uint64_t output_begin_bytes = 0;  // srun's messages about this run begin here
         UtcTime began = {};
-        std::string search_error = {};                // the last one that was logged
-        std::vector<std::string> lost_hosts = {};     // that the network did not reach
-        bool has_killed_node = false;                 // the file for the wrappers that wait is written
-        bool has_allocation = false;                  // the job's times are recorded
-        bool has_storage_failed = false;              // the last probe has failed
-        bool was_notified = false;                    // by notify_script()
-        bool is_slurmstepd_gone = false;              // on the silent host
-        std::string idle_use = {};                    // why the run was asked to stop as idle
-        bool is_use_unknown = false;                  // logged: a node can't measure its GPUs
-        bool has_no_answer = false;                   // of the sampler, when the job ended
+        std::string search_error = {};             // the last one that was logged
+        std::vector<std::string> lost_hosts = {};  // that the network did not reach
+        bool has_killed_node = false;              // the file for the wrappers that wait is written
+        bool has_allocation = false;               // the job's times are recorded
+        bool has_storage_failed = false;           // the last probe has failed
+        bool was_notified = false;                 // by notify_script()
+        bool is_slurmstepd_gone = false;           // on the silent host
+        std::string idle_use = {};                 // why the run was asked to stop as idle
+        bool is_use_unknown = false;               // logged: a node can't measure its GPUs
+        bool was_stopped_before_step = false;
         bool was_signalled = false;                   // a batch script, by another signal than TERM
         std::unique_ptr<NodeWatch> nodes = {};        // nullptr: only their files show that nodes live
         std::optional<SamplerFollower> sampler = {};  // while its step runs, if a sampler may prune it
@@ -186,6 +186,8 @@ private:
                                                          Meanwhile const& meanwhile) const;
     Ports reserve_ports();
     Status start(Environment environment);
+    bool is_stopped_by_user();
+    Status stop_before_step();
     Result<slurm::StepProcess> start_step(Environment const& environment) const;
     Status end_before_start();
     Status end_without_hyperparameters(std::string const& why);

@@ -11,6 +11,9 @@
 //   ends a step by job and number, and would end the new one when the lost node returns.
 // - begin() decides about what the earlier runs have reported to the search before it starts a step, because
 //   the supervisor of such a run may have been killed before it decided.
+// - Before the run's own step come two others: one checks the nodes, the other brings files to their disks,
+//   which may take long. If the job ends, or the user stops the trial meanwhile, the step is cancelled, and
+//   the run ends without its own one (run_node_step()).
 #include <det/checkpoint/storage/open_store.hpp>
 #include <det/foundation/uuid.hpp>
 #include <det/protocol/host_list.hpp>
@@ -119,8 +122,7 @@ Status Lane::begin(std::uint32_t trial, std::string const& refusal, Meanwhile co
         return record_outcome(
             {Cause::stopped_by_search, NextAction::stop, "the search ended it: " + beginning.end, {}});
     if (!beginning.failure.empty()) return end_without_hyperparameters(beginning.failure);
-    run_->has_no_answer = !found;
-    if (has_no_answer()) return Ok{};
+    if (!found) return stop_before_step();
     if (!refusal.empty()) return record_outcome({Cause::not_launched, NextAction::stop, refusal, {}});
     if (auto const& unusable = run_->plan.resume.refusal)
         return record_outcome(
@@ -259,13 +261,16 @@ Status Lane::end_without_hyperparameters(std::string const& why) {
 /// Checks the nodes, brings files to their disks, and starts the run's step. Ends the run if the step can't
 /// start.
 Status Lane::start(Environment environment) {
-    auto health = check_health(batch_job_, run_->plan, context_);
+    auto const is_stopped = [this] { return is_stopped_by_user(); };
+    auto health = check_health(batch_job_, run_->plan, context_, is_stopped);
+    if (!health && health.error().code == codes::interrupted) return stop_before_step();
     if (!health)
         return record_outcome(
             {Cause::not_launched, NextAction::stop, health.error().message + "; " + health.error().hint, {}});
     run_->health = *std::move(health);
     if (has_unhealthy_nodes()) return Ok{};
-    auto const staged = stage_files(batch_job_, run_->plan, context_);
+    auto const staged = stage_files(batch_job_, run_->plan, context_, is_stopped);
+    if (!staged && staged.error().code == codes::interrupted) return stop_before_step();
     if (!staged)
         return record_outcome(
             {Cause::not_launched, NextAction::stop, staged.error().message + "; " + staged.error().hint, {}});
@@ -280,6 +285,20 @@ Status Lane::start(Environment environment) {
     warm_start_.begin(run_->plan.id.trial, run_->plan.resume.bad_hosts);
     if (sampler::is_custom(batch_job_.spec)) run_->sampler.emplace(batch_job_, context_, run_->record);
     notify(events::started, "", "");
+    return Ok{};
+}
+
+/// Whether the user has paused, cancelled or killed the trial since it began. There is no step to ask or to
+/// kill yet, but the state machine keeps what was wanted, also if the user changes it back before the run has
+/// ended.
+bool Lane::is_stopped_by_user() {
+    (void)run_->machine.on_desired(desired(), context_.clock.steady_now());
+    return run_->machine.is_ending();
+}
+
+Status Lane::stop_before_step() {
+    context_.log(fmt::format("run {} is stopped before its step starts", to_string(id())));
+    run_->was_stopped_before_step = true;
     return Ok{};
 }
 

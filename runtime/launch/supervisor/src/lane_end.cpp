@@ -60,6 +60,7 @@ Status Lane::finish_run(int exit_code, std::optional<slurm::JobStatus> const& jo
     facts.is_slurmstepd_gone = run_->is_slurmstepd_gone;
     facts.job = job;
     facts.slurm_answered = slurm_answered;
+    facts.was_stopped_before_step = run_->was_stopped_before_step;
     facts.search = gather_search_facts();
     if (slurm_answered) add_successor(facts);
     if (was_warned_of_time_limit(facts)) facts.stop_reason = lifecycle::StopReason::time_limit;

@@ -10,17 +10,15 @@
 #include <det/protocol/rendezvous_file.hpp>
 #include <det/protocol/staged_file.hpp>
 #include <det/protocol/task_identity.hpp>
-#include <det/slurm/srun.hpp>
-#include <det/slurm/step_process.hpp>
 
 #include <algorithm>
 #include <csignal>
 #include <fmt/format.h>
 
 #include "gather_run_facts.hpp"
+#include "node_step.hpp"
 #include "run_environment.hpp"
 #include "stage_cache.hpp"
-#include "wait_for_step.hpp"
 
 namespace det::launch::supervisor {
 namespace {
@@ -84,26 +82,17 @@ std::chrono::seconds find_copy_limit(StageLoad const& load) {
     return std::chrono::minutes(10) + std::chrono::seconds(load.size_bytes() / slow_bytes_per_s);
 }
 
-std::vector<std::string> render_stage_step(RunPlan const& run, SupervisorContext const& context,
-                                           StageLoad const& load, fs::path const& directory) {
-    slurm::StepRequest request;
-    // No GPUs: the step does not use them.
-    request.shape = TrialShape{static_cast<int>(run.shape.hosts.size()), 1, SlotType::cpu};
-    request.name = to_string(run.id) + ".stage";
-    if (run.shape.is_part_of_job) request.hosts = run.hosts;
-    // A node that fails must not end the others while they write.
-    request.options = {"--kill-on-bad-exit=0"};
-    request.command = {context.wrap_rank.parent_path() / "det-launch",
-                       "stage-node",
-                       "--directory",
-                       directory,
-                       "--hosts",
-                       run.hosts,
-                       "--code-bytes",
-                       std::to_string(load.code_bytes),
-                       "--wait-s",
-                       std::to_string(find_copy_limit(load).count())};
-    return slurm::render_srun(request);
+std::vector<std::string> stage_arguments(RunPlan const& run, StageLoad const& load,
+                                         fs::path const& directory) {
+    return {"stage-node",
+            "--directory",
+            directory,
+            "--hosts",
+            run.hosts,
+            "--code-bytes",
+            std::to_string(load.code_bytes),
+            "--wait-s",
+            std::to_string(find_copy_limit(load).count())};
 }
 
 /// Whether an earlier run of this job has brought the files to this node, the only one of the run: a search
@@ -136,12 +125,12 @@ bool may_have_lost_node(RunPlan const& run, std::optional<int> exit_code, Superv
 }
 
 /// Why the nodes lack files, of a step that has not ended with success; nullopt if the run's own step shows
-/// it: Slurm has signalled this job, or a node is lost.
+/// it: Slurm has signalled the step, or a node is lost.
 std::optional<Error> find_reason(StageStepDirectory const& directory, RunPlan const& run,
                                  std::optional<int> exit_code, std::chrono::seconds limit,
                                  SupervisorContext const& context) {
     if (auto failure = directory.find_failure()) return failure;
-    bool const is_signalled = has_pending_notice() || exit_code == 128 + SIGTERM;
+    bool const is_signalled = exit_code == 128 + SIGTERM;
     if (is_signalled || may_have_lost_node(run, exit_code, context)) return std::nullopt;
     if (exit_code)
         return Error{codes::process,
@@ -166,7 +155,7 @@ bool sends_code(std::uint64_t archive_bytes, std::size_t nodes, bool has_step) {
 }
 
 Result<std::string> stage_files(BatchJob const& batch_job, RunPlan const& run,
-                                SupervisorContext const& context) {
+                                SupervisorContext const& context, std::function<bool()> const& is_stopped) {
     auto const load = find_load(batch_job.spec, run);
     if (load.is_empty()) return std::string();
     auto const job = slurm::to_string(batch_job.job);
@@ -177,19 +166,12 @@ Result<std::string> stage_files(BatchJob const& batch_job, RunPlan const& run,
         batch_job.experiment.trial(run.id.trial.index).run(run.id.number).path() / "stage");
     DET_TRY(directory.prepare());
     environment.set(variables::stage, job);
-    environment.unset(variables::spank);
-    unset_batch_step(environment);
-    DET_TRY_ASSIGN(auto step, slurm::StepProcess::start(
-                                  render_stage_step(run, context, load, directory.path()), environment));
     // A node may first wait for another job, and then bring the files itself.
     auto const limit = 2 * find_copy_limit(load);
-    bool const has_ended = wait_for_step(step, begin + limit, context.clock);
-    auto const exit_code = step.poll_exit();
-    if (!has_ended) {
-        step.signal(SIGKILL);
-        (void)context.slurm.cancel_step(batch_job.job, to_string(run.id) + ".stage");
-    }
-    if (exit_code != 0) {
+    NodeStep const step{"stage", stage_arguments(run, load, directory.path()), environment, limit};
+    DET_TRY_ASSIGN(auto const end, run_node_step(batch_job, run, context, step, is_stopped));
+    if (end.is_stopped) return stopped_before_step(run.id);
+    if (auto const exit_code = end.exit_code; exit_code != 0) {
         auto reason = find_reason(directory, run, exit_code, limit, context);
         if (!reason) {
             context.log(fmt::format("run {}: the step that brings its files has {}", to_string(run.id),

@@ -2,6 +2,7 @@
 #include <det/launch/supervisor/supervise.hpp>
 
 #include <cstdint>
+#include <functional>
 #include <string>
 
 #include "run_plan.hpp"
@@ -14,10 +15,12 @@ namespace det::launch::supervisor {
 bool sends_code(std::uint64_t archive_bytes, std::size_t nodes, bool has_step);
 
 /// Brings the files of slurm.stage, and the code if it is large, to the disks of a run's nodes, by a step
-/// before the run's own. Ends early if Slurm signals this job: the run's own step takes the notice.
+/// before the run's own.
+/// \param is_stopped see run_node_step()
 /// \return the value of DET_STAGE; empty if there is nothing to bring, or if code could not be brought, which
-///     each node then reads itself. The error of a node that lacks a file of slurm.stage: the run can't start
+///     each node then reads itself. codes::interrupted if the run must not start any more. The error of a
+///     node that lacks a file of slurm.stage: the run can't start
 Result<std::string> stage_files(BatchJob const& batch_job, RunPlan const& run,
-                                SupervisorContext const& context);
+                                SupervisorContext const& context, std::function<bool()> const& is_stopped);
 
 }  // namespace det::launch::supervisor

@@ -194,7 +194,7 @@ void JobSupervisor::begin(Lane& lane, std::uint32_t trial, std::optional<TrialBe
     // A desired state that has changed meanwhile may be that of this trial.
     reads_late_ = reads_late_ || has_waited;
     if (!begun) return stop_on_error(begun.error());
-    if (lane.has_no_answer()) return end_unanswered(lane, notices_ != notices_before);
+    if (lane.was_stopped_before_step()) return end_before_step(lane, notices_before);
     // The run has ended without a step.
     if (lane.has_outcome()) {
         if (lane.outcome()->cause == Cause::interrupted) exit_code_ = 1;  // the sampler has failed
@@ -203,11 +203,14 @@ void JobSupervisor::begin(Lane& lane, std::uint32_t trial, std::optional<TrialBe
     if (lane.has_unhealthy_nodes()) end_run(lane, 1);
 }
 
-/// Ends a run that has no step because the job ends.
-void JobSupervisor::end_unanswered(Lane& lane, bool has_notice) {
-    if (has_notice)
+/// Ends a run that has no step because the job ends or the user stops the trial. The lane's state machine
+/// knows what the user wants.
+/// \param notices_before how many notices of Slurm had come before the run began
+void JobSupervisor::end_before_step(Lane& lane, int notices_before) {
+    if (take_signals()) reads_late_ = true;  // the user may have stopped other trials of the job too
+    if (notices_ != notices_before)
         lane.machine().on_notice();
-    else
+    else if (is_draining_)
         lane.machine().on_other_trial(context_.clock.steady_now());
     end_run(lane, 128 + SIGTERM);
 }

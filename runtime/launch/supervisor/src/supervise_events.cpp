@@ -62,16 +62,8 @@ void JobSupervisor::wait() {
 }
 
 void JobSupervisor::handle_events() {
-    bool has_notice = false, is_woken = false;
-    while (auto const info = signals_.take()) {
-        auto const number = static_cast<int>(info->ssi_signo);
-        (number == SIGTERM ? has_notice : is_woken) = true;
-        if (batch_job_.is_script() && number != SIGURG) signal_scripts(number);
-    }
+    bool const is_woken = take_signals();
     auto const now = context_.clock.steady_now();
-    notice_received_ = notice_received_ || has_notice;
-    if (has_notice) ++notices_;
-    if (has_notice) for_running_lanes([](Lane& lane) { return lane.machine().on_notice(); });
     if (storage_answers())
         read_files(is_woken, now);
     else
@@ -79,6 +71,21 @@ void JobSupervisor::handle_events() {
     for_running_lanes([&](Lane& lane) { return lane.look_at_nodes(now); });
     for_running_lanes([&](Lane& lane) { return lane.machine().on_time(now); });
     watch_for_preemption(now);
+}
+
+/// Takes the signals that have come, and tells the running lanes of Slurm's notice.
+/// \return whether there was another signal than the notice: a desired state may have changed
+bool JobSupervisor::take_signals() {
+    bool has_notice = false, is_woken = false;
+    while (auto const info = signals_.take()) {
+        auto const number = static_cast<int>(info->ssi_signo);
+        (number == SIGTERM ? has_notice : is_woken) = true;
+        if (batch_job_.is_script() && number != SIGURG) signal_scripts(number);
+    }
+    notice_received_ = notice_received_ || has_notice;
+    if (has_notice) ++notices_;
+    if (has_notice) for_running_lanes([](Lane& lane) { return lane.machine().on_notice(); });
+    return is_woken;
 }
 
 /// Slurm signals the batch process, which stands for the user's script.

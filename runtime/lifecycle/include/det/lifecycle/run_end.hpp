@@ -86,6 +86,8 @@ struct RunFacts {
     std::string srun_refusal = {};    // srun's error if it started no task; otherwise empty
     std::string health_failure = {};  // why the health check excludes nodes, so that no task was started
     std::string setup_failure = {};   // the node, and the line of slurm.setup that failed there
+    // The job ends, or the user stops the trial, before the run's step has started
+    bool was_stopped_before_step = false;
     // What is damaged in the checkpoint from which the run continues, if its ranks are the first to find
     // that; otherwise empty
     std::string damaged_checkpoint = {};
