@@ -94,6 +94,14 @@ struct Site : LoopbackCluster {
     }
     /// Names of the steps that run now.
     std::string steps() const { return shell("squeue --steps --noheader --format=%j"); }
+    /// Lets the nodes make their directories, and holds the lock of model.bin on one of them: a run that
+    /// needs the file waits there for ten minutes.
+    UniqueFd block_model() const {
+        write_config("stage: [env.tar.gz]", "entrypoint: 'true'\nresources: {slots_per_trial: 6}\n");
+        wait_for_state(create(), "COMPLETED");
+        write_config("stage: [env.tar.gz, model.bin]");
+        return lock_model(1);
+    }
     void wait_for_stage_step() const {
         wait_until([&] { return contains(steps(), ".stage"); }, 60s, "the step that brings the files runs");
     }
@@ -172,12 +180,8 @@ BOOST_AUTO_TEST_CASE(a_file_that_fails_on_the_nodes_ends_the_trial_with_the_reas
 }
 
 BOOST_AUTO_TEST_CASE(a_user_who_stops_the_trial_does_not_wait_for_its_files) {
-    write_config("stage: [env.tar.gz]", "entrypoint: 'true'\nresources: {slots_per_trial: 6}\n");
-    wait_for_state(create(), "COMPLETED");  // the directories are there
-    auto lock = lock_model(1);
-    write_config("stage: [env.tar.gz, model.bin]");
+    auto lock = block_model();
     auto const check_end = [&](int id, std::string const& state, std::string const& end) {
-        // The node with the lock would wait for ten minutes.
         wait_until([&] { return ask(fmt::format("experiment describe {}", id)).at("state") == state; }, 30s,
                    fmt::format("experiment {} is {}", id, state));
         BOOST_TEST(contains(describe(id), end), describe(id));
@@ -197,6 +201,23 @@ BOOST_AUTO_TEST_CASE(a_user_who_stops_the_trial_does_not_wait_for_its_files) {
     shell(fmt::format("det-submit experiment activate {}", paused));
     wait_for_state(paused, "COMPLETED");
     check_nodes(logs(paused));
+}
+
+BOOST_AUTO_TEST_CASE(a_job_that_is_preempted_does_not_wait_for_its_files) {
+    auto lock = block_model();
+    auto const id = create();
+    wait_for_stage_step();
+    shell("srun --partition urgent --nodes 3 true");
+    lock = UniqueFd();
+    wait_for_state(id, "COMPLETED");
+    check_nodes(logs(id));
+    auto const runs = ask(fmt::format("experiment describe {}", id))["trials"][0]["runs"];
+    BOOST_REQUIRE(runs.size() == 2u);
+    BOOST_TEST(runs[0]["cause"] == "preempted");
+    BOOST_TEST(runs[0]["follow"] == "requeue");
+    BOOST_TEST(contains(runs[0].dump(), "Slurm preempted the job; the trainer was not started"),
+               runs[0].dump(2));
+    BOOST_TEST(runs[1]["restart_count"] == 1);
 }
 
 BOOST_AUTO_TEST_CASE(trials_that_share_a_node_bring_the_files_once_for_their_job) {
