@@ -104,12 +104,23 @@ void FrameServer::add_nodes(std::vector<std::string> addresses) {
     std::ranges::move(addresses, std::back_inserter(new_nodes_));
 }
 
+void FrameServer::tick_now() {
+    must_tick_ = true;
+    std::uint64_t const one = 1;
+    (void)!::write(wake_.get(), &one, sizeof one);
+}
+
+void FrameServer::take_wake() {
+    std::uint64_t count = 0;
+    (void)!::read(wake_.get(), &count, sizeof count);
+}
+
 void FrameServer::serve() {
     auto next_tick = steady_clock::now();
     while (!is_ending_) {
         poll_once(next_tick);
         auto const now = steady_clock::now();
-        if (now >= next_tick) {
+        if (must_tick_.exchange(false) || now >= next_tick) {
             handler_->on_tick(now, post_);
             next_tick = now + handler_->tick();
         }
@@ -131,6 +142,7 @@ void FrameServer::poll_once(TimePoint until) {
     auto const wait_until = std::min(until, acceptor_->next_time());
     auto const timeout_ms = poll_timeout_ms(wait_until, steady_clock::now());
     int const ready = ::poll(entries.data(), entries.size(), timeout_ms);
+    if (ready > 0 && entries[0].revents != 0) take_wake();
     for (std::size_t i = 2; ready > 0 && i < entries.size(); ++i) {
         auto& connection = connections_.at(entries[i].fd);
         if ((entries[i].revents & (POLLIN | POLLHUP | POLLERR)) != 0) read_from(connection);

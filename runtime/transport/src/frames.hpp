@@ -114,6 +114,8 @@ public:
     Endpoint const& endpoint() const { return endpoint_; }
     /// Connections from these numeric addresses come before those of strangers. Thread-safe.
     void add_nodes(std::vector<std::string> addresses);
+    /// Lets the thread call FrameHandler::on_tick now. Thread-safe.
+    void tick_now();
 
 private:
     struct Connection {
@@ -129,6 +131,7 @@ private:
 
     void serve();
     void poll_once(TimePoint until);
+    void take_wake();
     void admit(liveness::Acceptor::Admitted admitted);
     void read_from(Connection& connection);
     void take_frames(Connection& connection);
@@ -147,6 +150,7 @@ private:
     std::mutex nodes_mutex_;
     std::vector<std::string> new_nodes_;  // addresses that the acceptor has not got yet
     std::atomic<bool> is_ending_ = false;
+    std::atomic<bool> must_tick_ = false;
     std::jthread thread_;  // last, so that all members exist when it starts
 };
 

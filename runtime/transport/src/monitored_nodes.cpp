@@ -109,10 +109,12 @@ bool MonitoredNodes::on_frame(Rank from, std::string_view frame, Post const& pos
     std::scoped_lock const lock(mutex_);
     if (auto const* beat = std::get_if<Beat>(&*message)) return take_beat(from, *beat, post);
     if (auto const* hello = std::get_if<Hello>(&*message)) return take_hello(from.value, *hello, post);
-    if (auto const* examined = std::get_if<Examined>(&*message))
+    if (auto const* examined = std::get_if<Examined>(&*message)) {
         take_report(from, *examined);
-    else
+    } else {
         leave(entry_of(from));
+        post(from, render(LeavingKnown{}));
+    }
     return true;
 }
 
@@ -264,7 +266,7 @@ bool MonitoredNodes::take_beat(Rank from, Beat const& beat, Post const& post) {
         // Another process of the node may have connected since.
         if (departed.session == departure.session) leave(departed);
     }
-    post(from, render(BeatAnswer{beat.number, present_requests()}));
+    post(from, render(BeatAnswer{beat.number, present_requests(), 0, beat.number}));
     return true;
 }
 

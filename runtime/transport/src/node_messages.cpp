@@ -12,7 +12,7 @@ namespace node_messages {
 namespace {
 
 constexpr char hello_letter = 'H', beat_letter = 'B', examined_letter = 'R', leaving_letter = 'G';
-constexpr char answer_letter = 'A', examine_letter = 'P', parent_letter = 'T';
+constexpr char answer_letter = 'A', examine_letter = 'P', parent_letter = 'T', known_letter = 'L';
 
 struct Renderer {
     std::string operator()(Hello const& hello) const {
@@ -53,6 +53,7 @@ struct Renderer {
         append_value(frame, answer.number);
         append_value(frame, answer.requests);
         append_value(frame, answer.age_ms);
+        append_value(frame, answer.known);
         return frame;
     }
     std::string operator()(Examine const& examine) const {
@@ -68,6 +69,7 @@ struct Renderer {
         append_endpoint(frame, parent.listener);
         return frame;
     }
+    std::string operator()(LeavingKnown const&) const { return {known_letter}; }
 
 private:
     static void append_endpoint(std::string& frame, Endpoint const& endpoint) {
@@ -186,6 +188,7 @@ std::optional<FromSupervisor> parse_from_supervisor(std::string_view frame) {
         answer.number = fields.number<std::uint64_t>();
         answer.requests = fields.number<std::uint32_t>();
         answer.age_ms = fields.number<std::uint32_t>();
+        answer.known = fields.number<std::uint64_t>();
         if ((answer.requests & ~node_requests::all) != 0) return std::nullopt;
         message = answer;
     } else if (frame.front() == examine_letter) {
@@ -199,6 +202,8 @@ std::optional<FromSupervisor> parse_from_supervisor(std::string_view frame) {
         parent.node = fields.node();
         parent.listener = fields.endpoint();
         message = std::move(parent);
+    } else if (frame.front() == known_letter) {
+        message = LeavingKnown{};
     }
     return fields.is_whole() ? message : std::nullopt;
 }

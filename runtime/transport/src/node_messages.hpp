@@ -9,7 +9,7 @@ namespace det::transport::node_messages {
 // The messages that nodes exchange with the supervisor and with each other: NODE_MONITOR.md. Pure.
 
 /// Part of what both sides prove to each other, so that another version is refused.
-inline constexpr char purpose[] = "nodes2";
+inline constexpr char purpose[] = "nodes3";
 /// The purpose of connections to a node: the port of one node can't be taken for that of another one.
 std::string purpose_of_node(int node);
 
@@ -53,6 +53,7 @@ struct Examined {
     std::uint32_t round = 0;
     Reach reach = Reach::unknown;
 };
+/// From a node, as its last message: its processes have ended in order. The parent answers with LeavingKnown.
 struct Leaving {};
 using FromNode = std::variant<Hello, Beat, Examined, Leaving>;
 
@@ -61,6 +62,7 @@ struct BeatAnswer {
     std::uint64_t number = 0;  // of the beat
     NodeRequests requests = 0;
     std::uint32_t age_ms = 0;  // since the supervisor has made these requests
+    std::uint64_t known = 0;   // the departures in the beats up to this number have reached the supervisor
 };
 /// From the supervisor: try to connect to another node.
 struct Examine {
@@ -73,7 +75,9 @@ struct UseParent {
     std::int32_t node = 0;
     Endpoint listener;
 };
-using FromSupervisor = std::variant<BeatAnswer, Examine, UseParent>;
+/// From the parent: the supervisor knows of the end of this node, and of all departures in its beats.
+struct LeavingKnown {};
+using FromSupervisor = std::variant<BeatAnswer, Examine, UseParent, LeavingKnown>;
 
 std::string render(FromNode const& message);
 std::string render(FromSupervisor const& message);

@@ -30,8 +30,8 @@ BOOST_AUTO_TEST_CASE(messages_come_back_as_they_were_and_damaged_ones_do_not) {
         BOOST_TEST(!parse_from_supervisor(frame));
     }
     for (FromSupervisor const& message :
-         std::vector<FromSupervisor>{BeatAnswer{9, node_requests::all, 5}, Examine{1, 2, six},
-                                     UseParent{NodeMonitor::nodes_max - 1, six}}) {
+         std::vector<FromSupervisor>{BeatAnswer{9, node_requests::all, 5, 8}, Examine{1, 2, six},
+                                     UseParent{NodeMonitor::nodes_max - 1, six}, LeavingKnown{}}) {
         auto const frame = render(message);
         BOOST_TEST(frame.size() <= answer_limit_bytes);
         auto const back = parse_from_supervisor(frame);
@@ -39,6 +39,7 @@ BOOST_AUTO_TEST_CASE(messages_come_back_as_they_were_and_damaged_ones_do_not) {
         BOOST_TEST(render(*back) == frame);
         for (std::size_t size = 0; size < frame.size(); ++size)
             BOOST_TEST(!parse_from_supervisor(std::string_view(frame).substr(0, size)), size);
+        BOOST_TEST(!parse_from_supervisor(frame + '\0'));
     }
     BOOST_TEST(!parse_from_node(render(Hello{.listener = Endpoint{"n1", 9}})));
     BOOST_TEST(!parse_from_node(render(Hello{.listener = Endpoint{"10.0.0.1", 0}})));

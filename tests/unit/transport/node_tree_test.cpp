@@ -131,11 +131,67 @@ BOOST_AUTO_TEST_CASE(departures_go_up_until_they_are_answered) {
     take(70, Leaving{});
     auto const beat = subtree.make_beat({}, now);
     BOOST_TEST((beat.departures == std::vector<Departure>{{70, 33}, {71, 9}}));
-    subtree.take_answer({beat.number - 1, 0, 0}, now);
+    subtree.take_answer({beat.number - 1, 0, 0, beat.number - 1}, now);
     auto const again = subtree.make_beat({}, now);
     BOOST_TEST((again.departures == beat.departures));
-    subtree.take_answer({again.number, 0, 0}, now);
+    subtree.take_answer({again.number, 0, 0, again.number}, now);
     BOOST_TEST(subtree.make_beat({}, now).departures.empty());
+}
+
+BOOST_AUTO_TEST_CASE(a_departure_that_has_reached_the_parent_only_is_sent_again) {
+    subtree.add_child(70, now);
+    take(70, Beat{1, {}, {}, {{71, 9}}});
+    auto const beat = subtree.make_beat({}, now);
+    subtree.take_answer({beat.number, 0, 0, 0}, now);
+    BOOST_TEST(subtree.has_departures());
+    BOOST_TEST((subtree.make_beat({}, now).departures == beat.departures));
+}
+
+BOOST_AUTO_TEST_CASE(a_child_that_leaves_is_answered_when_the_supervisor_knows_of_it_and_of_its_children) {
+    subtree.add_child(70, now);
+    subtree.add_child(6, now);
+    take(70, Hello{33});
+    BOOST_TEST(take(70, Beat{1})->known == 1u);
+    BOOST_TEST(take(70, Beat{2, {}, {}, {{71, 9}}})->known == 1u);
+    BOOST_TEST(subtree.has_unsent_departures());
+    BOOST_TEST(subtree.has_new_departures(now));
+    BOOST_TEST(!subtree.has_new_departures(now + 1s));
+    auto const first = subtree.make_beat({}, now);
+    BOOST_TEST(!subtree.has_unsent_departures());
+    BOOST_TEST(take(70, Beat{3, {}, {}, {{71, 9}}})->known == 1u);
+    take(70, Leaving{});
+    subtree.take_answer({first.number, 0, 0, first.number}, now);
+    BOOST_TEST(!subtree.has_known_children());  // that of 71 is known, and that of 70 is not
+    BOOST_TEST(subtree.take_known_children().empty());
+    auto const second = subtree.make_beat({}, now);
+    BOOST_TEST((second.departures == std::vector<Departure>{{70, 33}}));
+    subtree.take_answer({second.number, 0, 0, second.number}, now);
+    BOOST_TEST(subtree.has_known_children());
+    BOOST_TEST((subtree.take_known_children() == std::vector{70}));
+    BOOST_TEST(subtree.take_known_children().empty());
+    // What is known is not sent again, and another session of the node is something else.
+    BOOST_TEST(take(6, Beat{1, {}, {}, {{71, 9}}})->known == 1u);
+    BOOST_TEST(!subtree.has_departures());
+    BOOST_TEST(take(6, Beat{2, {}, {}, {{71, 10}}})->known == 1u);
+    BOOST_TEST(subtree.has_departures());
+}
+
+BOOST_AUTO_TEST_CASE(the_answer_to_the_last_message_of_a_node_confirms_what_it_has_sent) {
+    subtree.add_child(70, now);
+    subtree.add_child(6, now);
+    take(70, Leaving{});
+    (void)subtree.make_beat({}, now);
+    take(6, Leaving{});  // too late: this node has said that it leaves
+    subtree.take_leaving_known();
+    BOOST_TEST((subtree.take_known_children() == std::vector{70}));
+    BOOST_TEST(subtree.has_unsent_departures());
+    subtree.wait_until_told(1min);
+    // A child that has closed its connection waits for nothing.
+    subtree.remove_child(6);
+    subtree.begin_uplink();
+    (void)subtree.make_beat({}, now);
+    subtree.take_leaving_known();
+    BOOST_TEST(!subtree.has_known_children());
 }
 
 BOOST_AUTO_TEST_CASE(many_departures_fill_several_beats) {
@@ -148,10 +204,26 @@ BOOST_AUTO_TEST_CASE(many_departures_fill_several_beats) {
         auto const beat = subtree.make_beat({}, now);
         BOOST_TEST(beat.departures.size() <= departures_max);
         for (auto const& departure : beat.departures) told.insert(departure.node);
-        subtree.take_answer({beat.number, 0, 0}, now);
+        subtree.take_answer({beat.number, 0, 0, beat.number}, now);
     }
     BOOST_TEST(told.size() == 100u);
     BOOST_TEST(!subtree.has_departures());
+}
+
+BOOST_AUTO_TEST_CASE(departures_that_were_not_sent_come_before_those_that_were) {
+    for (int child = 6; child < 106; ++child) {
+        subtree.add_child(child, now);
+        take(child, Leaving{});
+    }
+    std::set<int> told;
+    for (int i = 0; i < 2; ++i) {
+        auto const beat = subtree.make_beat({}, now);
+        BOOST_TEST(beat.departures.size() == departures_max);
+        BOOST_TEST(std::ranges::is_sorted(beat.departures, {}, &Departure::node));
+        for (auto const& departure : beat.departures) told.insert(departure.node);
+    }
+    BOOST_TEST(told.size() == 100u);
+    BOOST_TEST(!subtree.has_unsent_departures());
 }
 
 BOOST_AUTO_TEST_CASE(requests_are_passed_on_with_their_age) {
@@ -217,11 +289,11 @@ BOOST_AUTO_TEST_CASE(a_late_answer_ends_departures_and_one_of_an_earlier_connect
     subtree.begin_uplink();
     auto const again = subtree.make_beat({}, now);
     BOOST_TEST((again.departures == first.departures));
-    subtree.take_answer({first.number, 0, 0}, now);
+    subtree.take_answer({first.number, 0, 0, first.number}, now);
     BOOST_TEST(subtree.has_departures());
     (void)subtree.make_beat({}, now);
     (void)subtree.make_beat({}, now);
-    subtree.take_answer({again.number, 0, 0}, now);
+    subtree.take_answer({again.number, 0, 0, again.number}, now);
     BOOST_TEST(!subtree.has_departures());
 }
 

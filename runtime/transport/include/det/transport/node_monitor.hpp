@@ -48,7 +48,7 @@ std::string render_node_monitor_address(NodeMonitorAddress const& address);
 /// \return nullopt if the text is no such address. Pure.
 std::optional<NodeMonitorAddress> parse_node_monitor_address(std::string_view text);
 
-/// The supervisor's side: a thread, det-nodes2, that receives the beats of a run's nodes, and examines nodes
+/// The supervisor's side: a thread, det-nodes3, that receives the beats of a run's nodes, and examines nodes
 /// that are silent. All functions are thread-safe and do not block.
 class NodeMonitor {
 public:
@@ -125,9 +125,18 @@ public:
     explicit NodeBeats(Options options);
     NodeBeats(NodeBeats const&) = delete;
     NodeBeats& operator=(NodeBeats const&) = delete;
-    /// Tells the supervisor that the processes of this node have ended. Blocks for at most a second; after it
-    /// neither function is called.
+    /// Calls leave().
     ~NodeBeats();
+
+    enum class Left {
+        known,            // the supervisor has confirmed that the node has left
+        unconfirmed,      // it may know, or not
+        never_connected,  // it has never heard of this object
+    };
+    /// Tells the supervisor that the processes of this node have ended in order, unless it has never heard of
+    /// this object. Blocks until it knows, for at most a second; after it neither function is called. May be
+    /// called again.
+    Left leave();
 
 private:
     class Sender;
