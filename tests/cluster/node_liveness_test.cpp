@@ -6,10 +6,13 @@
 #include <boost/test/unit_test.hpp>
 #include <csignal>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <fstream>
 #include <future>
 #include <nlohmann/json.hpp>
+#include <sys/inotify.h>
 #include <thread>
+#include <unistd.h>
 
 #include "check_result.hpp"
 #include "loopback_cluster.hpp"
@@ -39,12 +42,30 @@ struct Site : LoopbackCluster {
         return options;
     }
 
-    /// Creates an experiment and waits until all nodes of its run are connected.
-    int create(int nodes, std::string const& more = {}, std::string const& variables = {}) const {
+    /// Creates an experiment and waits until the directory of its run exists, which is before its step
+    /// starts.
+    int begin(int nodes, std::string const& more = {}, std::string const& variables = {}) const {
         auto const answer = shell(fmt::format(
             "{} det experiment create e.yaml code --config resources.slots_per_trial={} {} --json", variables,
             nodes, more));
         auto const id = nlohmann::json::parse(answer).at("id").get<int>();
+        wait_for_run(id, 0);
+        return id;
+    }
+    /// Waits until the directory of a run exists.
+    void wait_for_run(int id, int run) const {
+        auto const until = steady_clock::now() + 120s;
+        while (!path_exists(run_directory(id, run))) {
+            BOOST_REQUIRE(steady_clock::now() < until);
+            std::this_thread::sleep_for(5ms);
+        }
+    }
+    fs::path run_directory(int id, int run) const {
+        return LoopbackCluster::shared() / fmt::format("det/experiments/{}/trials/0/runs/{}", id, run);
+    }
+    /// Creates an experiment and waits until all nodes of its run are connected.
+    int create(int nodes, std::string const& more = {}, std::string const& variables = {}) const {
+        auto const id = begin(nodes, more, variables);
         wait_until([&] { return wrappers().size() >= static_cast<std::size_t>(nodes); }, 120s, "it runs");
         return id;
     }
@@ -108,6 +129,32 @@ struct Site : LoopbackCluster {
     std::string address_of(std::string const& host) const {
         return shell(fmt::format("getent ahostsv4 {} | awk '{{print $1; exit}}'", host));
     }
+};
+
+/// The names that appear in a directory.
+class CreatedNames {
+public:
+    explicit CreatedNames(fs::path const& directory) : events_(::inotify_init1(IN_CLOEXEC | IN_NONBLOCK)) {
+        BOOST_REQUIRE(::inotify_add_watch(events_.get(), directory.c_str(), IN_CREATE | IN_MOVED_TO) >= 0);
+        for (auto const& name : must(list_directory(directory)))
+            BOOST_REQUIRE_MESSAGE(!name.starts_with("node-"), "the nodes have begun before: " << name);
+    }
+    std::vector<std::string> take() const {
+        std::vector<std::string> names;
+        alignas(inotify_event) char buffer[65536];
+        for (;;) {
+            auto const size = ::read(events_.get(), buffer, sizeof buffer);
+            if (size <= 0) return names;
+            for (std::size_t at = 0; at < static_cast<std::size_t>(size);) {
+                auto const* event = reinterpret_cast<inotify_event const*>(buffer + at);
+                names.emplace_back(event->name);
+                at += sizeof(inotify_event) + event->len;
+            }
+        }
+    }
+
+private:
+    UniqueFd const events_;
 };
 
 /// The system calls that name a file below the shared directory of the site, or a descriptor of one.
@@ -213,9 +260,7 @@ BOOST_AUTO_TEST_CASE(a_node_that_has_ended_in_order_while_it_was_not_connected_i
 
 BOOST_AUTO_TEST_CASE(a_node_whose_slurmstepd_is_killed_ends_the_run_although_the_other_one_waits_for_it) {
     auto const id = create(2);
-    auto const run = LoopbackCluster::shared() / fmt::format("det/experiments/{}/trials/0/runs/0", id);
-    for (auto const* node : {"node-0.pulse", "node-1.pulse"})
-        wait_until([&] { return path_exists(run / node); }, 60s, node);
+    wait_until([&] { return processes("sleep", "SLURM_JOB_ID").size() == 2; }, 60s, "both ranks run");
     auto const begun = steady_clock::now();
     for (auto const pid : wrappers("n1")) ::kill(parent_of(pid), SIGKILL);
     wait_until([&] { return runs(id).size() == 2; }, 120s, "the next run");
@@ -230,6 +275,40 @@ BOOST_AUTO_TEST_CASE(a_node_whose_slurmstepd_is_killed_ends_the_run_although_the
     wait_until([&] { return wrappers("n0").size() == 1 && wrappers("n1").size() == 1; }, 60s,
                "both nodes run");
     shell(fmt::format("det experiment kill {}", id));
+}
+
+BOOST_AUTO_TEST_CASE(connected_nodes_make_no_file_and_their_ends_are_known) {
+    must(write_file(home() / "code/work.sh",
+                    "while [ ! -e ~/end ]; do sleep 0.2; done\n"
+                    "[ $DET_TRIAL_RUN_ID = 1 ] || [ $SLURM_PROCID != 2 ] || exit 9\n"
+                    "[ $DET_TRIAL_RUN_ID = 1 ] || sleep 1000\n",
+                    0644));
+    auto const id = begin(4, "--config 'entrypoint=bash work.sh' --config max_restarts=1");
+    CreatedNames const first(run_directory(id, 0));
+    wait_until([&] { return wrappers().size() == 4; }, 120s, "it runs");
+    // Longer than the delay after which nodes that are not connected make files.
+    std::this_thread::sleep_for(15s);
+    shell("touch end");
+    // In the first run a rank fails, and Slurm kills the others. In the second one all end in order.
+    wait_for_run(id, 1);
+    CreatedNames const second(run_directory(id, 1));
+    wait_until([&] { return !runs(id).back().at("ended").is_null() && runs(id).size() == 2; }, 120s,
+               "the end");
+    BOOST_TEST(runs(id).at(0).at("cause") == "failed");
+    BOOST_TEST(runs(id).at(1).at("cause") == "finished");
+    for (auto const* created : {&first, &second}) {
+        auto const names = created->take();
+        for (auto const& name : names) {
+            BOOST_TEST(!(name.starts_with("node-") && name.ends_with(".pulse")), name);
+            BOOST_TEST(!name.ends_with(".left"), name);
+        }
+        BOOST_TEST_MESSAGE("names that appeared in the directory of a run of 4 nodes: "
+                           << names.size() << ": " << fmt::format("{}", fmt::join(names, " ")));
+    }
+    // One file instead of those of the killed nodes; the end in order leaves none.
+    BOOST_TEST(path_exists(run_directory(id, 0) / "tasks.pulse"));
+    BOOST_TEST(!path_exists(run_directory(id, 1) / "tasks.pulse"));
+    BOOST_TEST(!path_exists(run_directory(id, 1) / "rendezvous"));
 }
 
 BOOST_AUTO_TEST_CASE(a_run_whose_nodes_are_connected_touches_no_file_of_the_nodes) {

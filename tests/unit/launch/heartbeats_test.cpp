@@ -14,6 +14,9 @@
 
 using namespace det;
 using launch::supervisor::HeartbeatMonitor;
+using launch::supervisor::NodeContact;
+using launch::supervisor::NodeFiles;
+using launch::supervisor::read_silent_node_ns;
 
 namespace heartbeats_test {
 
@@ -61,7 +64,8 @@ BOOST_AUTO_TEST_CASE(the_file_of_a_node_that_is_heard_over_the_network_is_not_re
     bool is_heard = true;
     auto const check = [&] {
         heartbeat(0);
-        return heartbeats.check_for_silent_node([&](int node) { return node == 1 && is_heard; });
+        return heartbeats.check_for_silent_node(
+            [&](int node) { return node == 1 && is_heard ? NodeContact::heard : NodeContact::absent; });
     };
     for (int i = 0; i < 10; ++i) BOOST_TEST(!check().has_value());
     BOOST_TEST(!heartbeats.has_file(1));
@@ -88,9 +92,13 @@ BOOST_AUTO_TEST_CASE(a_step_that_outlives_all_its_nodes_is_lost) {
 BOOST_AUTO_TEST_CASE(a_node_that_has_ended_without_its_slurmstepd_is_found_although_the_other_one_goes_on) {
     auto const ends = RunLayout::failures_beside(run.node_log(1));
     bool is_heard = true;
+    auto not_heard = NodeContact::unwatched;
     auto const check = [&] {
         heartbeat(0);
-        BOOST_TEST(!heartbeats.check_for_silent_node([&](int node) { return node == 1 && is_heard; }));
+        BOOST_TEST(!heartbeats.check_for_silent_node([&](int node) {
+            if (node == 0) return NodeContact::absent;
+            return is_heard ? NodeContact::heard : not_heard;
+        }));
         return heartbeats.find_node_without_slurmstepd();
     };
     RankFailure failure{{}, std::nullopt, "n1", 137, 9, ""};
@@ -98,14 +106,98 @@ BOOST_AUTO_TEST_CASE(a_node_that_has_ended_without_its_slurmstepd_is_found_altho
     must(write_file(ends, render_rank_failure(failure)));
     BOOST_TEST(!check().has_value());  // another task of the node goes on
     is_heard = false;
-    BOOST_TEST((check() == 1));
-    BOOST_TEST((check() == 1));
+    for (auto const contact :
+         {NodeContact::unwatched, NodeContact::left, NodeContact::silent, NodeContact::absent}) {
+        not_heard = contact;
+        BOOST_TEST((check() == 1));
+        BOOST_TEST((check() == 1));
+    }
+    heartbeat(1);
+    BOOST_TEST(!check().has_value());
+    must(remove_tree(run.heartbeat(1)));
     // A node that has failed with its slurmstepd, or has ended in order: srun knows it.
     failure.is_slurmstepd_gone = false;
     must(write_file(ends, render_rank_failure(failure)));
     BOOST_TEST(!check().has_value());
     must(remove_tree(ends));
     BOOST_TEST(!check().has_value());
+}
+
+BOOST_AUTO_TEST_CASE(a_node_that_was_connected_and_has_no_file_is_silent_after_the_same_time) {
+    auto contact = NodeContact::heard;
+    auto const check = [&] {
+        return heartbeats.check_for_silent_node(
+            [&](int node) { return node == 1 ? contact : NodeContact::heard; });
+    };
+    BOOST_TEST(!check().has_value());
+    contact = NodeContact::silent;
+    for (int i = 0; i <= HeartbeatMonitor::checks_until_silent; ++i)
+        BOOST_TEST(check().has_value() == (i == HeartbeatMonitor::checks_until_silent), i);
+    BOOST_TEST(heartbeats.is_any_overdue());
+    BOOST_TEST(!heartbeats.has_file(1));
+    // It lives, and has noticed that it is cut off.
+    for (int i = 0; i < 10; ++i) {
+        heartbeat(1);
+        BOOST_TEST(!check().has_value());
+    }
+    BOOST_TEST(heartbeats.has_file(1));
+}
+
+BOOST_AUTO_TEST_CASE(nodes_that_have_left_have_ended_whoever_knows_it) {
+    auto contact = NodeContact::heard;
+    auto const check = [&] {
+        return heartbeats.check_for_silent_node(
+            [&](int node) { return node == 1 ? contact : NodeContact::heard; });
+    };
+    // The file of the end counts if the supervisor has not heard of it.
+    must(write_file(run.node_left(1), ""));
+    for (auto const each : {NodeContact::left, NodeContact::silent, NodeContact::absent}) {
+        contact = each;
+        for (int i = 0; i < 10; ++i) BOOST_TEST(!check().has_value());
+    }
+    // Another task of the node goes on, and then is suspended.
+    contact = NodeContact::silent;
+    heartbeat(1);
+    for (int i = 0; i <= HeartbeatMonitor::checks_until_silent; ++i)
+        BOOST_TEST(check().has_value() == (i == HeartbeatMonitor::checks_until_silent), i);
+}
+
+BOOST_AUTO_TEST_CASE(a_step_is_lost_once_all_its_nodes_have_left) {
+    std::vector<NodeContact> contacts(2, NodeContact::heard);
+    auto const check = [&] {
+        return heartbeats.check_for_silent_node(
+            [&](int node) { return contacts.at(static_cast<std::size_t>(node)); });
+    };
+    BOOST_TEST(!check().has_value());
+    contacts[0] = NodeContact::left;
+    for (int i = 0; i < 3; ++i) BOOST_TEST(!check().has_value());
+    contacts[1] = NodeContact::left;
+    BOOST_TEST(!check().has_value());
+    BOOST_TEST(check().has_value());
+    // A node that has never connected may be about to begin, also if a log is there.
+    contacts[1] = NodeContact::absent;
+    must(write_file(run.node_log(1), ""));
+    HeartbeatMonitor fresh(run, 2);
+    for (int i = 0; i < 10; ++i)
+        BOOST_TEST(!fresh.check_for_silent_node(
+            [&](int node) { return contacts.at(static_cast<std::size_t>(node)); }));
+}
+
+BOOST_AUTO_TEST_CASE(the_files_of_a_silent_node_say_whether_it_has_ended_in_order) {
+    auto const missing = read_silent_node_ns(run, 1);
+    BOOST_TEST(missing.has_value());
+    BOOST_TEST((read_silent_node_ns(run, 1) == missing));
+    heartbeat(1);
+    auto const beaten = read_silent_node_ns(run, 1);
+    BOOST_TEST((beaten != missing));
+    heartbeat(1);
+    BOOST_TEST((read_silent_node_ns(run, 1) != beaten));
+    must(write_file(run.node_left(1), ""));
+    BOOST_TEST(read_silent_node_ns(run, 1).has_value());  // another task goes on
+    BOOST_TEST(!must(NodeFiles::list(run)).has_left(1));
+    must(remove_tree(run.heartbeat(1)));
+    BOOST_TEST(!read_silent_node_ns(run, 1).has_value());
+    BOOST_TEST(must(NodeFiles::list(run)).has_left(1));
 }
 
 BOOST_AUTO_TEST_CASE(nodes_that_ended_before_the_first_check_are_known_by_their_files) {

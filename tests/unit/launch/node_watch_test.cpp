@@ -91,6 +91,33 @@ BOOST_AUTO_TEST_CASE(a_connected_node_is_heard_and_shows_its_activity) {
     BOOST_TEST(log_lines.empty());
 }
 
+BOOST_AUTO_TEST_CASE(a_node_that_leaves_is_told_apart_from_one_that_is_killed_or_was_never_there) {
+    auto const watch = start();
+    BOOST_REQUIRE(watch != nullptr);
+    BOOST_TEST((watch->contact(0) == NodeContact::absent));
+    BOOST_TEST((watch->list_not_left(false).empty()));
+    BOOST_TEST((watch->list_not_left(true) == std::vector{0, 1}));
+    BOOST_TEST(watch->count_connected() == 0);
+    BOOST_TEST(!watch->has_connected(2));  // the run has no such node
+    {
+        NodeProcess const killed(node(*watch, 0));
+        transport::NodeBeats ended(node(*watch, 1));
+        wait_until_heard(*watch, 0);
+        wait_until_heard(*watch, 1);
+        BOOST_TEST((watch->contact(1) == NodeContact::heard));
+        (void)ended.leave();
+        auto const until = std::chrono::steady_clock::now() + 60s;
+        for (; watch->contact(1) != NodeContact::left; watch->update())
+            BOOST_REQUIRE(std::chrono::steady_clock::now() < until);
+    }
+    watch->update();
+    BOOST_TEST((watch->list_not_left(true) == std::vector{0}));
+    BOOST_TEST(watch->count_connected() == 2);
+    auto const until = std::chrono::steady_clock::now() + 60s;
+    for (; watch->contact(0) != NodeContact::silent; watch->update())
+        BOOST_REQUIRE(std::chrono::steady_clock::now() < until);
+}
+
 BOOST_AUTO_TEST_CASE(the_ends_of_the_other_nodes_are_known_when_one_is_lost) {
     auto const watch = start();
     BOOST_REQUIRE(watch != nullptr);

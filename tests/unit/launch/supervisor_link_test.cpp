@@ -6,6 +6,7 @@
 #include <det/protocol/task_identity.hpp>
 
 #include <boost/test/unit_test.hpp>
+#include <csignal>
 #include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
@@ -81,11 +82,71 @@ BOOST_AUTO_TEST_CASE(one_wrapper_of_a_node_sends_the_others_see_the_answers_and_
     wait_until([&] { return node().presence == Presence::left; });
 }
 
-BOOST_AUTO_TEST_CASE(a_removed_heartbeat_file_is_seen_by_the_other_wrappers) {
+BOOST_AUTO_TEST_CASE(a_file_that_one_wrapper_makes_is_taken_by_one_of_them) {
+    using File = SupervisorLink::File;
     auto const first = open(), second = open();
-    BOOST_TEST(second->removed_files() == 0u);
-    first->note_removed_file();
-    BOOST_TEST(second->removed_files() == 1u);
+    BOOST_TEST(!second->take_file(File::left));
+    first->note_file(File::left);
+    first->note_file(File::left);
+    BOOST_TEST(!second->take_file(File::heartbeat));
+    BOOST_TEST(second->take_file(File::left));
+    BOOST_TEST(!first->take_file(File::left));
+}
+
+BOOST_AUTO_TEST_CASE(one_wrapper_of_a_node_has_a_turn_at_a_time) {
+    auto const first = open(), second = open();
+    BOOST_TEST(first->takes_turn(1h));
+    BOOST_TEST(!second->takes_turn(1h));
+    BOOST_TEST(second->takes_turn(0s));
+}
+
+BOOST_AUTO_TEST_CASE(the_end_of_a_node_is_told_by_the_wrapper_that_sends_and_known_to_the_others) {
+    auto sender = open(), other = open(), last = open();
+    sender->advance();
+    wait_until([&] { return sender->is_connected(); });
+    BOOST_TEST(other->leave());  // the one that sends goes on
+    BOOST_TEST((node().presence == Presence::joined));
+    BOOST_TEST(sender->leave());
+    BOOST_TEST((node().presence == Presence::left));
+    sender->advance();  // it has ended
+    sender.reset();
+    // Another one takes over and ends before it has connected: the supervisor knows already.
+    environment.set(variables::node_monitor, "1 2 127.0.0.1");
+    auto unconnected = open();
+    unconnected->advance();
+    BOOST_TEST(unconnected->leave());
+    unconnected.reset();
+    BOOST_TEST(last->leave());
+}
+
+BOOST_AUTO_TEST_CASE(an_end_of_which_no_supervisor_knows_is_reported) {
+    {
+        auto sender = open(), second = open();
+        sender->advance();
+        wait_until([&] { return sender->is_connected(); });
+        monitor.reset();
+        BOOST_TEST(!sender->leave());
+        sender.reset();
+        BOOST_TEST(!second->leave());
+    }
+    // A wrapper that sends was told of an earlier end, and is killed: no other one speaks for the node.
+    monitor = must(transport::NodeMonitor::start("a secret", 2, std::nullopt));
+    environment.set(variables::node_monitor,
+                    transport::render_node_monitor_address({monitor->port(), 2, {"127.0.0.1"}}));
+    auto first = open(), last = open();
+    first->advance();
+    wait_until([&] { return first->is_connected(); });
+    BOOST_TEST(first->leave());
+    first.reset();
+    pid_t const child = ::fork();
+    if (child == 0) {
+        auto const killed = open();
+        killed->advance();
+        while (!killed->is_connected()) std::this_thread::sleep_for(10ms);
+        ::raise(SIGKILL);
+    }
+    BOOST_REQUIRE(::waitpid(child, nullptr, 0) == child);
+    BOOST_TEST(!last->leave());
 }
 
 BOOST_AUTO_TEST_CASE(without_a_supervisor_that_expects_this_node_there_is_no_link) {

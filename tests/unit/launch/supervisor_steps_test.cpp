@@ -244,6 +244,9 @@ BOOST_AUTO_TEST_CASE(a_run_may_still_run_unless_its_end_is_confirmed) {
     BOOST_TEST(after(Cause::node_failed, NextAction::requeue, ""));
     BOOST_TEST(!after(Cause::preempted, NextAction::left_to_slurm, ""));
     BOOST_TEST(after(Cause::preempted, NextAction::left_to_slurm, "node-1.pulse"));
+    BOOST_TEST(after(Cause::preempted, NextAction::left_to_slurm, "tasks.pulse"));
+    BOOST_TEST(!after(Cause::preempted, NextAction::left_to_slurm, "node-1.left"));
+    BOOST_TEST(!after(Cause::failed, NextAction::restart_in_place, "tasks.pulse"));
     must(remove_tree(trial.run(0).supervisor_journal()));
     auto life = must(journal::JournalWriter::create(trial.run(0).supervisor_journal()));
     must(life.append(RunStarted{}));

@@ -15,9 +15,11 @@
 #include <det/telemetry/waits/run_waits.hpp>
 #include <det/transport/node_monitor.hpp>
 
+#include <algorithm>
 #include <boost/test/unit_test.hpp>
 #include <csignal>
 #include <fmt/format.h>
+#include <sys/inotify.h>
 #include <thread>
 #include <unistd.h>
 
@@ -101,6 +103,31 @@ sys.exit(int(sys.argv[1]))
         environment.set("DET_SLOT_COUNTS", "1");
     }
     bool notice_came() const { return must(preemption::NoticePage::open(directory / "preempt")).is_raised(); }
+};
+
+/// The names that appear in a directory.
+class CreatedNames {
+public:
+    explicit CreatedNames(std::filesystem::path const& directory)
+        : events_(::inotify_init1(IN_CLOEXEC | IN_NONBLOCK)) {
+        BOOST_REQUIRE(::inotify_add_watch(events_.get(), directory.c_str(), IN_CREATE | IN_MOVED_TO) >= 0);
+    }
+    std::vector<std::string> take() const {
+        std::vector<std::string> names;
+        alignas(inotify_event) char buffer[65536];
+        for (;;) {
+            auto const size = ::read(events_.get(), buffer, sizeof buffer);
+            if (size <= 0) return names;
+            for (std::size_t at = 0; at < static_cast<std::size_t>(size);) {
+                auto const* event = reinterpret_cast<inotify_event const*>(buffer + at);
+                names.emplace_back(event->name);
+                at += sizeof(inotify_event) + event->len;
+            }
+        }
+    }
+
+private:
+    UniqueFd const events_;
 };
 
 // Waits for a file; the runner's timeout ends the test otherwise.
@@ -215,6 +242,7 @@ BOOST_AUTO_TEST_CASE(a_connected_wrapper_follows_the_requests_in_the_answers_to_
             std::this_thread::sleep_for(std::chrono::milliseconds(10));
         }
     });
+    CreatedNames const created(run);
     auto const output = shell(R"sh("$WRAP" --node bash -c 'touch "$0/begun"
         until od -An -tx8 -j16 -N8 "$DET_RUN_DIR/preempt" | grep -q "[1-9a-f]"; do sleep 0.01; done
         touch "$0/runs/0/told"; exec sleep 60' "$DIR" </dev/null)sh");
@@ -222,6 +250,8 @@ BOOST_AUTO_TEST_CASE(a_connected_wrapper_follows_the_requests_in_the_answers_to_
     BOOST_TEST(path_exists(run / "told"));
     BOOST_TEST(!path_exists(run / "node-0.pulse"));
     BOOST_TEST(!path_exists(run / "node-0.ends"));
+    // The node has made no file of its own, and the supervisor knows that it has ended in order.
+    BOOST_TEST((created.take() == std::vector<std::string>{"node-0.log", "told"}));
     auto const has_left = [&] {
         return monitor->nodes().at(0).presence == transport::NodeMonitor::Presence::left;
     };
@@ -229,6 +259,52 @@ BOOST_AUTO_TEST_CASE(a_connected_wrapper_follows_the_requests_in_the_answers_to_
     while (!has_left() && std::chrono::steady_clock::now() < give_up_at)
         std::this_thread::sleep_for(std::chrono::milliseconds(10));
     BOOST_TEST(has_left());
+}
+
+BOOST_AUTO_TEST_CASE(
+    a_wrapper_that_cannot_connect_makes_its_file_after_a_while_and_says_in_one_that_it_ends) {
+    be_the_first_task_of_a_run();
+    environment.set("DET_SILENCE_S", "12");  // the file is used after 2 s
+    auto const run = directory / "runs/0";
+    must(make_directories(run));
+    must(write_secret_file(run / "rendezvous", render_rendezvous_file({"a secret"})));
+    // Nothing listens there.
+    environment.set("DET_NODE_MONITOR", transport::render_node_monitor_address({1, 1, {"127.0.0.1"}}));
+    CreatedNames const created(run);
+    auto const output = shell(until + std::string(R"sh(
+        "$WRAP" --node bash -c 'until_there() { until [ -e "$1" ]; do sleep 0.01; done; }
+            until_there "$0/runs/0/node-0.pulse"; exit 4' "$DIR" </dev/null)sh"));
+    BOOST_TEST(output.exit_code == 4, output.err);
+    BOOST_TEST(!path_exists(run / "node-0.pulse"));
+    auto const names = created.take();
+    BOOST_TEST(std::ranges::count(names, "node-0.pulse") == 1);
+    BOOST_TEST(std::ranges::count(names, "node-0.left") == 1);
+    // The end is recorded before the node says that it has ended.
+    BOOST_TEST((std::ranges::find(names, "node-0.ends") < std::ranges::find(names, "node-0.left")));
+}
+
+BOOST_AUTO_TEST_CASE(a_wrapper_that_is_killed_says_nothing) {
+    be_the_first_task_of_a_run();
+    auto const run = directory / "runs/0";
+    must(make_directories(run));
+    must(write_secret_file(run / "rendezvous", render_rendezvous_file({"a secret"})));
+    auto const monitor = must(transport::NodeMonitor::start("a secret", 1, std::nullopt));
+    environment.set("DET_NODE_MONITOR",
+                    transport::render_node_monitor_address({monitor->port(), 1, {"127.0.0.1"}}));
+    std::jthread const killer([&](std::stop_token const& stop) {
+        while (!stop.stop_requested() && !monitor->nodes().at(0).is_heard())
+            std::this_thread::sleep_for(std::chrono::milliseconds(10));
+        must(write_file(directory / "joined", ""));
+    });
+    auto const output = shell(until + std::string(R"sh(
+        "$WRAP" --node sleep 60 </dev/null &
+        until_there joined
+        kill -KILL $!
+        wait $!)sh"));
+    BOOST_TEST(output.exit_code == 128 + SIGKILL, output.err);
+    BOOST_TEST((monitor->nodes().at(0).presence == transport::NodeMonitor::Presence::joined));
+    BOOST_TEST(!path_exists(run / "node-0.pulse"));
+    BOOST_TEST(!path_exists(run / "node-0.left"));
 }
 
 BOOST_AUTO_TEST_CASE(when_a_run_hangs_a_program_that_handles_the_signal_prints_its_stack_into_the_log) {

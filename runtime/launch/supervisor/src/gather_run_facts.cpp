@@ -314,7 +314,8 @@ private:
         std::vector<std::string> unreached;
         if (run_.exit_code <= signals_end || batch_job_.is_script()) return unreached;
         DET_TRY_ASSIGN(auto const hosts, expand_host_list(run_.plan.hosts));
-        for (auto const node : run_.record.nodes_not_reached(static_cast<int>(hosts.size())))
+        auto const has_connected = [this](int node) { return run_.nodes && run_.nodes->has_connected(node); };
+        for (auto const node : run_.record.nodes_not_reached(static_cast<int>(hosts.size()), has_connected))
             unreached.push_back(hosts.at(static_cast<std::size_t>(node)));
         return unreached;
     }
@@ -346,7 +347,8 @@ private:
     /// srun's error message if srun ended with exit code 1 before any task started; otherwise empty.
     std::string find_srun_refusal() const {
         constexpr int refused = 1;
-        if (run_.exit_code != refused || has_begun(run_.record.layout())) return "";
+        bool const has_connected = run_.nodes && run_.nodes->count_connected() > 0;
+        if (run_.exit_code != refused || has_connected || has_begun(run_.record.layout())) return "";
         auto const errors =
             find_srun_errors(context_.output, run_.output_begin_bytes, output_size_bytes(context_.output));
         return errors.empty() ? "" : errors.front();

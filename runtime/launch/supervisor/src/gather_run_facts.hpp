@@ -3,6 +3,7 @@
 #include <det/lifecycle/run_end.hpp>
 
 #include "health_check.hpp"
+#include "node_watch.hpp"
 #include "run_plan.hpp"
 #include "run_record.hpp"
 #include "run_state_machine.hpp"
@@ -16,6 +17,7 @@ struct EndedRun {
     RunStateMachine const& machine;
     HealthVerdict const& health;                 // which of its nodes failed the health check
     std::vector<std::string> const& lost_hosts;  // its nodes that the network did not reach
+    NodeWatch const* nodes;                      // nullptr: they were not watched over the network
     int exit_code;                     // of the first rank that failed, if it is known, else of the step
     std::uint64_t output_begin_bytes;  // srun's messages about this run begin here
 };

@@ -10,12 +10,14 @@ namespace det::launch::supervisor {
 /// Tells nodes whose processes are gone from those that have ended in order without having said so: a host
 /// that refuses the connection shows only that no process of the run listens there.
 ///
-/// Wrappers remove the file of their node at their end, and touch it while they are not connected. So the
-/// processes are gone if the file is there and does not change any more.
+/// Wrappers touch the file of their node while they are not connected, and say in a file that they have ended
+/// in order if no supervisor has confirmed that (wrap_rank's Heartbeat). So the processes are gone if what
+/// the node has does not change any more and does not say that: either a heartbeat file that is not touched,
+/// or no file at all, if the wrapper was killed while it was connected, or before it made one.
 ///
 /// After a failure of the network or of a job step thousands of nodes may refuse at once, and one that is
 /// gone ends the run. So only a few files are read at a time: those of the same nodes until each is decided.
-/// A node whose file is absent or changes is not gone now, and another one takes its place.
+/// A node that has ended in order, or whose file changes, is not gone now, and another one takes its place.
 class GoneNodes {
 public:
     using Time = std::chrono::steady_clock::time_point;
@@ -30,7 +32,8 @@ public:
 
     struct Storage {
         std::function<bool()> works;  // whether the storage can be read and written; may wait
-        /// When the file of a node was changed; nullopt: it is absent.
+        /// When the file of a node was changed, or another number that stays while it has none; nullopt: it
+        /// has ended in order.
         std::function<std::optional<std::int64_t>(int node)> read;
     };
 
@@ -45,7 +48,8 @@ public:
     std::optional<int> find(std::vector<int> const& refusing, Time now, Storage const& storage);
     /// Whether to look at the file now.
     bool is_due(int node, Time now) const;
-    /// \param file when the file of the node was changed; nullopt: it is absent, or the storage does not work
+    /// \param file when the file of the node was changed, or another number that stays while it has none;
+    ///     nullopt: it has ended in order, or the storage does not work
     /// \return whether the processes of the node are gone
     bool take(int node, std::optional<std::int64_t> file, Time now);
 

@@ -22,24 +22,42 @@ std::optional<std::int64_t> read_heartbeat_ns(std::filesystem::path const& file)
     return info.st_mtim.tv_sec * 1'000'000'000LL + info.st_mtim.tv_nsec;
 }
 
-std::optional<int> HeartbeatMonitor::check_for_silent_node(std::function<bool(int node)> const& is_heard) {
+std::optional<std::int64_t> read_silent_node_ns(RunLayout const& run, int node) {
+    constexpr std::int64_t no_file = 0;
+    if (auto const heartbeat = read_heartbeat_ns(run.heartbeat(node))) return heartbeat;
+    auto const files = NodeFiles::list(run);
+    if (!files || files->has_left(node)) return std::nullopt;
+    return read_heartbeat_ns(run.heartbeat(node)).value_or(no_file);
+}
+
+Result<NodeFiles> NodeFiles::list(RunLayout const& run) {
+    DET_TRY_ASSIGN(auto names, list_directory(run.path()));
+    std::ranges::sort(names);
+    return NodeFiles(run, std::move(names));
+}
+
+bool NodeFiles::has(std::filesystem::path const& file) const {
+    return std::ranges::binary_search(names_, file.filename().string());
+}
+
+std::optional<int> HeartbeatMonitor::check_for_silent_node(
+    std::function<NodeContact(int node)> const& contact) {
+    std::vector<NodeContact> contacts(nodes_.size(), NodeContact::unwatched);
+    for (std::size_t node = 0; contact && node < nodes_.size(); ++node)
+        contacts[node] = contact(static_cast<int>(node));
+    bool const are_all_heard = std::ranges::count(contacts, NodeContact::heard) == std::ssize(contacts);
+    if (are_all_heard) {
+        std::ranges::fill(nodes_, NodeState{.has_begun = true});
+        checks_without_any_ = 0;
+        return std::nullopt;
+    }
+    auto const files = NodeFiles::list(run_);
+    if (!files) return std::nullopt;
     std::optional<int> silent;
     bool all_ended = true;
     for (std::size_t node = 0; node < nodes_.size(); ++node) {
         auto& seen = nodes_[node];
-        if (is_heard && is_heard(static_cast<int>(node))) {
-            seen = {.has_begun = true};
-            all_ended = false;
-            continue;
-        }
-        auto const heartbeat = read_heartbeat_ns(run_.heartbeat(static_cast<int>(node)));
-        bool const unchanged = heartbeat && *heartbeat == seen.heartbeat_ns;
-        // A node that ended before the first check has left its log, or the record of its failure.
-        auto const log = run_.node_log(static_cast<int>(node));
-        bool const has_begun =
-            seen.has_begun || heartbeat || path_exists(log) || path_exists(RunLayout::failures_beside(log));
-        seen = {heartbeat.value_or(0), unchanged ? seen.unchanged + 1 : 0, has_begun,
-                has_begun && !heartbeat};
+        seen = check(static_cast<int>(node), contacts[node], *files);
         all_ended = all_ended && seen.has_ended;
         if (seen.unchanged >= checks_until_silent && !silent) silent = static_cast<int>(node);
     }
@@ -47,9 +65,27 @@ std::optional<int> HeartbeatMonitor::check_for_silent_node(std::function<bool(in
     return checks_without_any_ >= checks_until_all_ended ? std::optional(0) : silent;
 }
 
+HeartbeatMonitor::NodeState HeartbeatMonitor::check(int node, NodeContact contact,
+                                                    NodeFiles const& files) const {
+    using enum NodeContact;
+    auto const& before = nodes_[static_cast<std::size_t>(node)];
+    if (contact == heard) return {.has_begun = true};
+    std::optional<std::int64_t> heartbeat;
+    if (files.has_heartbeat(node)) heartbeat = read_heartbeat_ns(run_.heartbeat(node));
+    bool const is_missing = contact == silent && !heartbeat && !files.has_left(node);
+    if (is_missing) heartbeat = NodeState::missing;
+    bool const is_unchanged = heartbeat && *heartbeat == before.heartbeat_ns;
+    bool has_begun = before.has_begun || heartbeat || contact == left || files.has_left(node);
+    // Without a monitor, a node that ended before the first check has left its log, or the record of its
+    // failure. With one, the node says that it has ended.
+    if (contact == unwatched) has_begun = has_begun || files.has_output(node);
+    return {heartbeat.value_or(NodeState::unseen), is_unchanged ? before.unchanged + 1 : 0, has_begun,
+            has_begun && !heartbeat, (!heartbeat || is_missing) && files.has_failures(node)};
+}
+
 std::optional<int> HeartbeatMonitor::find_node_without_slurmstepd() const {
     for (std::size_t node = 0; node < nodes_.size(); ++node) {
-        if (!nodes_[node].has_ended) continue;
+        if (!nodes_[node].may_have_failed) continue;
         auto const number = static_cast<int>(node);
         auto const text = read_file(RunLayout::failures_beside(run_.node_log(number)));
         if (!text) continue;

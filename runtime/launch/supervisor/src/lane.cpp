@@ -124,6 +124,7 @@ void Lane::notify(std::string_view event, std::string const& message, std::strin
 
 void Lane::wait_and_clear() {
     if (run_ && run_->step) run_->step->wait();
+    forget_ended_tasks();
     if (run_) ports_.release(run_->plan.ports);
     run_.reset();
 }

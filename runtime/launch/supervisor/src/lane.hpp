@@ -175,6 +175,7 @@ private:
         bool is_use_unknown = false;               // logged: a node can't measure its GPUs
         bool was_stopped_before_step = false;
         bool was_signalled = false;                   // a batch script, by another signal than TERM
+        bool has_noted_tasks = false;                 // the file that says that tasks may live is there
         std::unique_ptr<NodeWatch> nodes = {};        // nullptr: only their files show that nodes live
         std::optional<SamplerFollower> sampler = {};  // while its step runs, if a sampler may prune it
     };
@@ -220,6 +221,10 @@ private:
     bool was_warned_of_time_limit(lifecycle::RunFacts const& facts) const;
     void add_successor(lifecycle::RunFacts& facts);
     Status apply_to_search(lifecycle::RunOutcome& outcome);
+    bool has_step_ended();
+    bool may_tasks_live();
+    Status note_living_tasks();
+    void forget_ended_tasks();
     bool remove_files_of_tasks(NextAction next_action);
     void remove_files_of_trial();
     Status record_outcome(lifecycle::RunOutcome outcome);

@@ -210,7 +210,8 @@ Lane::Run Lane::make_run(RunPlan plan, RunRecord record, std::optional<SearchFol
     GrowDetector grow(grow_policy, context_.clock.steady_now() + before_growing);
     RunFileWatch notice(record.layout().preempt_notice());
     RunFileWatch requeue_request(record.layout().requeue_request());
-    auto reading = StorageProbe::of_reading(record.layout().heartbeat(0));
+    // A file that exists: that a name is absent an NFS client may remember without asking the server.
+    auto reading = StorageProbe::of_reading(record.layout().rendezvous());
     auto writing = StorageProbe::of_writing(record.layout().path());
     auto const record_layout = record.layout();
     return Run{std::move(plan),

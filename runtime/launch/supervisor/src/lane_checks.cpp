@@ -27,7 +27,7 @@ std::optional<std::string> Lane::check_for_silent_host(bool on_time) {
     auto* const nodes = run_->nodes.get();
     if (nodes != nullptr) nodes->update();
     auto node = run_->heartbeats.check_for_silent_node(
-        [nodes](int number) { return nodes != nullptr && nodes->is_heard(number); });
+        [nodes](int number) { return nodes != nullptr ? nodes->contact(number) : NodeContact::unwatched; });
     if (nodes != nullptr)
         nodes->report_unconnected([this](int number) { return run_->heartbeats.has_file(number); });
     end_if_superseded();
@@ -80,10 +80,10 @@ RunAction Lane::look_at_nodes(RunStateMachine::Time now) {
         if (have_others_ended) run_->machine.on_others_ended(now);
         return action;
     }
-    auto const gone = run_->gone.find(
-        refusing, now,
-        {[this] { return storage_answers() && can_write_storage(); },
-         [this](int node) { return read_heartbeat_ns(run_->record.layout().heartbeat(node)); }});
+    auto const gone =
+        run_->gone.find(refusing, now,
+                        {[this] { return storage_answers() && can_write_storage(); },
+                         [this](int node) { return read_silent_node_ns(run_->record.layout(), node); }});
     if (!gone) return RunAction::wait;
     return run_->machine.on_silence(std::ranges::find(found, *gone, &NodeWatch::Lost::node)->host, now);
 }

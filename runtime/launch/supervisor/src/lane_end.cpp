@@ -49,13 +49,15 @@ std::string_view event_of(Cause cause) {
 
 Status Lane::finish_run(int exit_code, std::optional<slurm::JobStatus> const& job, bool slurm_answered) {
     if (has_new_allocation(job)) record_allocation(*job);
+    if (run_->nodes) run_->nodes->update();
     if (!run_->machine.silent_host().empty()) mark_abandoned();
     // A batch script may handle the failure of a rank: its own code counts.
     bool const is_own_code = exit_code == 0 || batch_job_.is_script();
     run_->exit_code = is_own_code ? exit_code : run_->record.first_failure().value_or(exit_code);
-    DET_TRY_ASSIGN(auto facts, gather_facts(batch_job_, context_,
-                                            {run_->plan, run_->record, run_->machine, run_->health,
-                                             run_->lost_hosts, run_->exit_code, run_->output_begin_bytes}));
+    DET_TRY_ASSIGN(auto facts,
+                   gather_facts(batch_job_, context_,
+                                {run_->plan, run_->record, run_->machine, run_->health, run_->lost_hosts,
+                                 run_->nodes.get(), run_->exit_code, run_->output_begin_bytes}));
     facts.idle_use = run_->idle_use;
     facts.is_slurmstepd_gone = run_->is_slurmstepd_gone;
     facts.job = job;
@@ -172,13 +174,47 @@ std::vector<std::string> Lane::bad_hosts() const {
 
 Status Lane::change_outcome(lifecycle::RunOutcome outcome) { return record_end(std::move(outcome)); }
 
+bool Lane::has_step_ended() {
+    return poll_exit() && run_->machine.silent_host().empty() && run_->lost_hosts.empty();
+}
+
+/// Whether tasks may live on nodes that have no heartbeat file. A node that was connected has said that its
+/// tasks have ended in order, or has left a file that says so; otherwise they were killed, are cut off, or
+/// live. The same holds for a node that has never connected while srun waits for it: it may just have begun.
+/// srun ends with 0 when it has heard of the end of every task.
+bool Lane::may_tasks_live() {
+    if (!run_->step || !run_->nodes) return false;
+    if (has_step_ended() && *poll_exit() == 0) return false;
+    run_->nodes->update();
+    auto const nodes = run_->nodes->list_not_left(!has_step_ended());
+    if (nodes.empty()) return false;
+    auto const files = NodeFiles::list(run_->record.layout());
+    return !files || !std::ranges::all_of(nodes, [&](int node) { return files->has_left(node); });
+}
+
+/// Before the end of the run is recorded, says in a file that tasks may live, as the heartbeat files of nodes
+/// do that are not connected. Later runs of other processes look for it: ResumePoint::may_still_run. So it
+/// must be there before the record. A run that has no record needs no file, because it may still run.
+Status Lane::note_living_tasks() {
+    if (!may_tasks_live()) return Ok{};
+    run_->has_noted_tasks = true;
+    return repeat_write(context_, AtNotice::go_on,
+                        [&] { return run_->record.note_living_tasks(run_->nodes->count_connected()); });
+}
+
+/// Removes that file if the tasks have ended in order after all. If this process is killed before, or the
+/// file system does not answer, it stays: a later run copies the files of the trial then.
+void Lane::forget_ended_tasks() {
+    if (run_ && run_->has_noted_tasks && can_write_storage() && !may_tasks_live())
+        run_->record.forget_living_tasks();
+}
+
 /// Removes what no later run and no reader needs, so that a search of many trials leaves few files. Does
 /// nothing while tasks may live or if Slurm ends them: a task that was cut off keeps its directory.
 /// \return whether no task lives
 bool Lane::remove_files_of_tasks(NextAction next_action) {
-    bool const has_step_ended =
-        poll_exit() && run_->machine.silent_host().empty() && run_->lost_hosts.empty();
-    return has_step_ended && next_action != NextAction::left_to_slurm && run_->record.remove_files_of_tasks();
+    return has_step_ended() && next_action != NextAction::left_to_slurm &&
+           run_->record.remove_files_of_tasks();
 }
 
 /// Removes the files of the tasks, and DET_TRIAL_DIR if it is empty, before the end of the trial is recorded.
@@ -192,6 +228,7 @@ void Lane::remove_files_of_trial() {
 Status Lane::record_outcome(lifecycle::RunOutcome outcome) {
     // Slurm kills this process soon after its notice: then the end is recorded first.
     bool const ends_trial = outcome.next_action == NextAction::stop && !run_->machine.notice_received();
+    DET_TRY(note_living_tasks());
     if (ends_trial) remove_files_of_trial();
     auto const recorded = record_end(std::move(outcome));
     auto const& recorded_outcome = *run_->outcome;

@@ -11,6 +11,8 @@
 #include <fmt/format.h>
 #include <optional>
 
+#include "heartbeats.hpp"
+
 namespace det::launch::supervisor {
 namespace {
 
@@ -44,12 +46,15 @@ Result<std::optional<LostRun>> find_lost_run(BatchJob const& batch_job, std::uin
     return std::optional(LostRun{{{batch_job.spec.id, trial}, runs.back()}, layout, task_nodes});
 }
 
-/// Whether a wrapper of the run has not ended, or was killed.
-bool has_heartbeats(LostRun const& run) {
+/// Whether the tasks of all nodes have ended in order since the supervisor was killed. None has confirmed
+/// their ends, so the nodes have left files that say so; nodes whose wrappers are killed leave none.
+bool have_all_left(LostRun const& run) {
+    auto const files = NodeFiles::list(run.layout);
+    if (!files) return false;
     for (int node = 0; node < run.task_nodes; ++node) {
-        if (path_exists(run.layout.heartbeat(node))) return true;
+        if (!files->has_left(node)) return false;
     }
-    return false;
+    return true;
 }
 
 Status end_lost_run(LostRun const& run, BatchJob const& batch_job, SupervisorContext const& context) {
@@ -62,7 +67,7 @@ Status end_lost_run(LostRun const& run, BatchJob const& batch_job, SupervisorCon
         // Slurm starts the next step when it has the resources of this one back. Wrappers that still end by
         // themselves get a moment.
         auto const give_up_at = context.clock.steady_now() + 5s;
-        while (has_heartbeats(run) && context.clock.steady_now() < give_up_at) context.clock.sleep_for(200ms);
+        while (!have_all_left(run) && context.clock.steady_now() < give_up_at) context.clock.sleep_for(200ms);
     } else {
         // The next run then uses other files: tasks of this one may still write.
         DET_TRY(write_file(run.layout.abandoned(), ""));

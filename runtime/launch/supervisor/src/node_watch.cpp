@@ -96,9 +96,39 @@ std::string NodeWatch::address() const {
 }
 
 std::chrono::milliseconds NodeWatch::gone_limit(BatchJob const& batch_job, Environment const& environment) {
-    constexpr auto until_file_is_used = 8s;  // after the last answer of the supervisor itself
+    constexpr auto until_cut_is_noticed = 8s;  // after the last answer of the supervisor itself
     std::chrono::milliseconds const limit = silence_limit([&](auto name) { return environment.find(name); });
-    return std::max(find_limit(batch_job.spec), limit / 2 + until_file_is_used);
+    return std::max(find_limit(batch_job.spec), limit / 2 + until_cut_is_noticed);
+}
+
+NodeContact NodeWatch::contact(int node) const {
+    using Presence = transport::NodeMonitor::Presence;
+    auto const& known = nodes_.at(static_cast<std::size_t>(node));
+    if (known.presence == Presence::absent) return NodeContact::absent;
+    if (known.presence == Presence::left) return NodeContact::left;
+    return known.is_heard() ? NodeContact::heard : NodeContact::silent;
+}
+
+bool NodeWatch::has_connected(int node) const {
+    auto const number = static_cast<std::size_t>(node);
+    return number < nodes_.size() && nodes_[number].presence != transport::NodeMonitor::Presence::absent;
+}
+
+int NodeWatch::count_connected() const {
+    int count = 0;
+    for (int node = 0; node < std::ssize(nodes_); ++node) count += has_connected(node) ? 1 : 0;
+    return count;
+}
+
+std::vector<int> NodeWatch::list_not_left(bool with_absent) const {
+    using Presence = transport::NodeMonitor::Presence;
+    std::vector<int> found;
+    for (int node = 0; node < std::ssize(nodes_); ++node) {
+        auto const presence = nodes_[static_cast<std::size_t>(node)].presence;
+        if (presence == Presence::joined || (with_absent && presence == Presence::absent))
+            found.push_back(node);
+    }
+    return found;
 }
 
 std::vector<NodeWatch::Lost> NodeWatch::find_lost() {

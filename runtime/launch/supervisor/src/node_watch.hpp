@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "heartbeats.hpp"
 #include "node_silence.hpp"
 #include "run_plan.hpp"
 
@@ -43,6 +44,13 @@ public:
     void update() { nodes_ = monitor_->nodes(); }
     /// Whether the beats of the node come.
     bool is_heard(int node) const { return nodes_.at(static_cast<std::size_t>(node)).is_heard(); }
+    NodeContact contact(int node) const;
+    /// Whether a process of the node has ever connected.
+    bool has_connected(int node) const;
+    int count_connected() const;
+    /// The nodes that have connected and have not said that their tasks have ended in order.
+    /// \param with_absent also the nodes that have never connected
+    std::vector<int> list_not_left(bool with_absent) const;
     /// A text that changes while ranks of the node make progress; nullopt if the node's file must be read.
     std::optional<std::string> find_activity(int node) const;
     /// Logs, once, the nodes that run and do not connect. Call it at each check of the heartbeat files.
@@ -50,8 +58,9 @@ public:
     void report_unconnected(std::function<bool(int node)> const& has_file);
     /// To be called when no newer run of the trial was found: see NodeMonitor.
     void confirm_newest_run(std::chrono::milliseconds valid_for) { monitor_->confirm_newest_run(valid_for); }
-    /// How long the file of a node must stay as it is until its processes are gone (GoneNodes). A wrapper
-    /// that is not connected touches it every sixth of the time of silence, with some delay.
+    /// How long the file of a node must stay as it is, or stay away, until its processes are gone
+    /// (GoneNodes). A wrapper that is not connected makes it at most a sixth of the time of silence after it
+    /// has noticed that, and touches it every sixth.
     static std::chrono::milliseconds gone_limit(BatchJob const& batch_job, Environment const& environment);
     /// Sends requests to all nodes with their next answers.
     void request(transport::NodeRequests requests) { monitor_->request(requests); }

@@ -6,6 +6,7 @@
 #include <det/foundation/files.hpp>
 #include <det/foundation/list_numeric_names.hpp>
 #include <det/foundation/reversed.hpp>
+#include <det/foundation/text.hpp>
 #include <det/journal/damage.hpp>
 #include <det/journal/reader.hpp>
 #include <det/lifecycle/run_end.hpp>
@@ -36,7 +37,8 @@ struct PastRun {
     std::vector<std::string> damaged_checkpoints;  // those that its ranks have reported
     bool was_preemption_acknowledged = false;      // the program has seen the notice and saved
     bool was_abandoned = false;
-    bool has_heartbeats = false;  // a heartbeat file is left: a task did not end by itself
+    // A heartbeat file is left, or that of RunLayout::living_tasks(): a task did not end by itself
+    bool has_heartbeats = false;
 
     bool may_still_run() const {
         if (!ended && !damage.empty()) return true;  // these records may be missing
@@ -97,8 +99,8 @@ Result<PastRun> load_run(RunLayout const& layout, RunId const& id, checkpoint::S
     }
     DET_TRY_ASSIGN(auto const names, list_directory(layout.path()));
     run.was_abandoned = std::ranges::find(names, layout.abandoned().filename().string()) != names.end();
-    run.has_heartbeats =
-        std::ranges::any_of(names, [](auto const& name) { return name.ends_with(".pulse"); });
+    run.has_heartbeats = std::ranges::any_of(
+        names, [](auto const& name) { return name.ends_with(RunLayout::heartbeat_suffix); });
     for (auto const& name : names) {
         if (name.starts_with(RunLayout::damaged_prefix))
             run.damaged_checkpoints.push_back(name.substr(RunLayout::damaged_prefix.size()));
@@ -285,7 +287,9 @@ Status use_source_checkpoint(std::optional<std::string> const& source, checkpoin
 bool has_begun(RunLayout const& run) {
     if (path_exists(run.chief_journal()) || path_exists(run.first_failure())) return true;
     auto const names = list_directory(run.path()).value_or(std::vector<std::string>());
-    return std::ranges::any_of(names, [](auto const& name) { return name.starts_with("node-"); });
+    if (std::ranges::any_of(names, [](auto const& name) { return name.starts_with("node-"); })) return true;
+    auto const connected = read_file(run.living_tasks());
+    return connected && parse_integer<int>(trim(*connected)).value_or(0) > 0;
 }
 
 Result<bool> has_ended(TrialLayout const& trial, std::uint32_t first_run) {

@@ -15,6 +15,8 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "heartbeats.hpp"
+
 namespace det::launch::supervisor {
 namespace {
 
@@ -97,6 +99,12 @@ Status RunRecord::write_stacks_request() { return write_file(layout_.hung(), "")
 
 Status RunRecord::mark_abandoned() { return write_file(layout_.abandoned(), ""); }
 
+Status RunRecord::note_living_tasks(int connected) {
+    return write_file(layout_.living_tasks(), fmt::format("{}\n", connected));
+}
+
+void RunRecord::forget_living_tasks() { ::unlink(layout_.living_tasks().c_str()); }
+
 void RunRecord::mark_killed_node() { (void)write_file(layout_.killed_node(), ""); }
 
 bool RunRecord::remove_files_of_tasks() const {
@@ -105,8 +113,8 @@ bool RunRecord::remove_files_of_tasks() const {
     auto const has = [&](fs::path const& path) {
         return std::ranges::find(*names, path.filename().string()) != names->end();
     };
-    bool const has_heartbeats =
-        std::ranges::any_of(*names, [](auto const& name) { return name.ends_with(".pulse"); });
+    bool const has_heartbeats = std::ranges::any_of(
+        *names, [](auto const& name) { return name.ends_with(RunLayout::heartbeat_suffix); });
     if (has_heartbeats || has(layout_.abandoned())) return false;
     for (auto const& path :
          {layout_.rendezvous(), layout_.stop_request(), layout_.hung(), layout_.preempt_notice(),
@@ -114,7 +122,8 @@ bool RunRecord::remove_files_of_tasks() const {
         if (has(path)) ::unlink(path.c_str());
     }
     for (auto const& name : *names) {
-        if (name.ends_with(".usage")) ::unlink((layout_.path() / name).c_str());
+        if (name.ends_with(".usage") || name.ends_with(RunLayout::left_suffix))
+            ::unlink((layout_.path() / name).c_str());
     }
     return true;
 }
@@ -150,13 +159,16 @@ std::optional<bool> RunRecord::has_newer_run() const {
     return !runs->empty() && runs->back() > id_.number;
 }
 
-std::vector<int> RunRecord::nodes_not_reached(int nodes) const {
+std::vector<int> RunRecord::nodes_not_reached(int nodes,
+                                              std::function<bool(int node)> const& has_connected) const {
     auto const ends = journal::load_rank_failures(layout_);
-    if (!ends || !ends->empty()) return {};
+    auto const files = NodeFiles::list(layout_);
+    if (!ends || !ends->empty() || !files) return {};
     std::vector<int> missing;
     for (int node = 0; node < nodes; ++node) {
-        if (!path_exists(layout_.heartbeat(node)) && !path_exists(layout_.node_log(node)))
-            missing.push_back(node);
+        bool const has_begun = has_connected(node) || files->has_heartbeat(node) || files->has_left(node) ||
+                               files->has_output(node);
+        if (!has_begun) missing.push_back(node);
     }
     return static_cast<int>(missing.size()) < nodes ? missing : std::vector<int>();
 }

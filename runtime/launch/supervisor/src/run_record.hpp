@@ -4,6 +4,8 @@
 #include <det/launch/supervisor/batch_job.hpp>
 #include <det/lifecycle/run_end.hpp>
 
+#include <functional>
+
 #include "run_plan.hpp"
 
 namespace det::launch::supervisor {
@@ -38,12 +40,17 @@ public:
 
     /// Records that tasks of the run may still live on a node that did not answer.
     Status mark_abandoned();
+    /// Records that tasks of the run may live on nodes without a heartbeat file.
+    /// \param connected the number of nodes that have ever connected
+    Status note_living_tasks(int connected);
+    void forget_living_tasks();
     /// Tells the wrappers of ranks that have lost another one that the wrapper of a node was killed, which
     /// then records no failure. Without this they only wait longer.
     void mark_killed_node();
     /// Removes the files by which this supervisor and the tasks of the run find and ask each other. Does
-    /// nothing if a task may live: a node was given up, or a heartbeat file is left. Must be called after the
-    /// facts about the end are gathered. What can't be removed stays: no later run reads these files.
+    /// nothing if a task may live: a node was given up, or a heartbeat file or that of note_living_tasks() is
+    /// left. Must be called after the facts about the end are gathered. What can't be removed stays: no later
+    /// run reads these files.
     ///
     /// \return whether no task lives
     bool remove_files_of_tasks() const;
@@ -60,7 +67,8 @@ public:
     std::optional<bool> has_newer_run() const;
     /// Indices of nodes on which no task started although tasks started on other nodes and no rank failed:
     /// srun could not reach them.
-    std::vector<int> nodes_not_reached(int nodes) const;
+    /// \param has_connected whether a task of a node has connected
+    std::vector<int> nodes_not_reached(int nodes, std::function<bool(int node)> const& has_connected) const;
     /// The number of checkpoints that the chief has recorded; 0 if the journal can't be read.
     std::size_t count_checkpoints() const;
     /// Whether the run committed a checkpoint of a higher step than the step it started from.

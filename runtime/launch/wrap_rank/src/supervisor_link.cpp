@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <system_error>
 #include <unistd.h>
+#include <utility>
 
 namespace det::launch::wrap_rank {
 namespace {
@@ -55,15 +56,41 @@ SupervisorLink::SupervisorLink(UniqueFd file, Page* page, transport::NodeMonitor
       node_(node) {}
 
 SupervisorLink::~SupervisorLink() {
-    bool const has_sent = beats_.has_value();
-    beats_.reset();                           // its thread stores the time of answers
-    if (has_sent) page_->answered_at_ns = 0;  // until another wrapper is connected
+    (void)leave();
     ::munmap(page_, page_size_bytes);
+}
+
+bool SupervisorLink::leave() {
+    if (std::exchange(has_ended_, true)) return true;
+    if (beats_) {
+        auto const left = beats_->leave();
+        // Another wrapper that has sent before may have said it, if this one has not connected since.
+        if (left != transport::NodeBeats::Left::never_connected)
+            page_->has_left = left == transport::NodeBeats::Left::known ? 1 : 0;
+        page_->answered_at_ns = 0;  // until another wrapper is connected
+        return page_->has_left != 0;
+    }
+    // The wrapper that holds the lock tells the supervisor at its own end.
+    if (::flock(file_.get(), LOCK_EX | LOCK_NB) != 0) return true;
+    return page_->has_left != 0;
+}
+
+bool SupervisorLink::take_file(File file) {
+    auto const bit = static_cast<std::uint32_t>(file);
+    if ((page_->files.load(std::memory_order_relaxed) & bit) == 0) return false;
+    return (page_->files.fetch_and(~bit, std::memory_order_relaxed) & bit) != 0;
+}
+
+bool SupervisorLink::takes_turn(std::chrono::nanoseconds interval) {
+    auto last = page_->turn_at_ns.load(std::memory_order_relaxed);
+    auto const now = steady_ns();
+    if (last != 0 && now - last < interval.count()) return false;
+    return page_->turn_at_ns.compare_exchange_strong(last, now, std::memory_order_relaxed);
 }
 
 void SupervisorLink::advance() {
     auto const now = steady_clock::now();
-    if (beats_ || (next_attempt_at_ && now < *next_attempt_at_)) return;
+    if (has_ended_ || beats_ || (next_attempt_at_ && now < *next_attempt_at_)) return;
     // The lock is held until this process ends.
     if (::flock(file_.get(), LOCK_EX | LOCK_NB) != 0) return;
     auto const text = read_file(secret_file_, secret_file_max_bytes);
@@ -77,6 +104,7 @@ void SupervisorLink::advance() {
     };
     options.on_answer = [page = page_](transport::NodeRequests requests) {
         page->requests.store(requests, std::memory_order_relaxed);
+        page->has_left.store(0, std::memory_order_relaxed);
         page->answered_at_ns.store(steady_ns(), std::memory_order_release);
     };
     try {

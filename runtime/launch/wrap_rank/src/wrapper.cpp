@@ -1,7 +1,6 @@
 #include "wrapper.hpp"
 
 #include <det/foundation/executable.hpp>
-#include <det/foundation/list_numeric_names.hpp>
 #include <det/foundation/process.hpp>
 #include <det/foundation/text.hpp>
 #include <det/launch/node/run_directory.hpp>
@@ -15,7 +14,6 @@
 #include <det/protocol/step_run.hpp>
 
 #include <algorithm>
-#include <ctime>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
@@ -24,6 +22,7 @@
 
 #include "checkpoint_read_ahead.hpp"
 #include "failure_record.hpp"
+#include "heartbeat.hpp"
 #include "node_sampler.hpp"
 #include "placement.hpp"
 #include "supervisor_link.hpp"
@@ -35,132 +34,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr char work_directory[] = "workdir";
-constexpr int beats_until_silent = 6;
-constexpr std::chrono::milliseconds beat_interval_min{500};
 // A file in DET_RUN_DIR that exists if the ranks of this node have wrappers that log
 constexpr char ranks_log_mark[] = "ranks-log";
-
-/// Whether a newer run of the trial exists, for example because this node was cut off from the network. Lists
-/// the directory: an NFS client may remember that a name is absent, but asks the server when a directory is
-/// opened.
-bool is_superseded(fs::path const& run) {
-    auto const number = parse_integer<std::uint32_t>(run.filename().string());
-    auto const runs = list_numeric_names(run.parent_path());
-    return number && runs && !runs->empty() && runs->back() > *number;
-}
-
-bool can_be_opened(fs::path const& file) {
-    return static_cast<bool>(UniqueFd(::open(file.c_str(), O_RDONLY | O_CLOEXEC)));
-}
-
-/// Shows the supervisor that tasks of the run live on this node: over the network, and while the node is not
-/// connected by the file runs/N/node-K.pulse, which wrappers then touch periodically. The file exists in both
-/// cases: each wrapper removes it at its end, and one that still runs creates it again. srun does not notice
-/// that the slurmstepd of a step is gone; the supervisor detects that in this way.
-class Heartbeat {
-public:
-    /// \param link may be nullptr; must outlive this object
-    Heartbeat(fs::path file, fs::path run, std::chrono::seconds interval, SupervisorLink* link,
-              Clock const& clock)
-        : file_(std::move(file)), run_(std::move(run)), interval_(interval), link_(link), clock_(clock) {}
-    ~Heartbeat() {
-        ::unlink(file_.c_str());
-        if (link_ != nullptr) link_->note_removed_file();
-    }
-    Heartbeat(Heartbeat const&) = delete;
-    Heartbeat& operator=(Heartbeat const&) = delete;
-
-    /// How often beat() must be called.
-    std::chrono::milliseconds beat_interval() const {
-        return link_ != nullptr ? transport::NodeBeats::interval : file_interval();
-    }
-
-    /// \return false if a newer run of the trial is known: this run must end
-    bool beat() {
-        if (link_ != nullptr) link_->advance();
-        is_connected_ = link_ != nullptr && link_->is_connected();
-        if (is_connected_ && !beat_over_network()) return false;
-        if (is_connected_ && !must_look_for_newer_run()) return true;
-        auto const now = clock_.steady_now();
-        uses_file_ = link_ == nullptr || now >= next_file_beat_;
-        if (!uses_file_) return true;
-        next_file_beat_ = now + file_interval();
-        return beat_by_file();
-    }
-
-    /// The requests of the supervisor that the last beat() has found.
-    std::vector<std::string_view> find_requests() const {
-        std::vector<std::string_view> found;
-        if (is_connected_) {
-            auto const requests = link_->requests();
-            if ((requests & transport::node_requests::stop) != 0) found.push_back(step_requests::stop);
-            if ((requests & transport::node_requests::stacks) != 0) found.push_back(step_requests::stacks);
-        } else if (uses_file_) {
-            // An NFS client asks the server when a file is opened.
-            RunLayout const run(run_);
-            if (can_be_opened(run.stop_request())) found.push_back(step_requests::stop);
-            if (can_be_opened(run.hung())) found.push_back(step_requests::stacks);
-        }
-        return found;
-    }
-
-    /// Shows the supervisor a number that changes while the ranks of this node go on.
-    void show_activity(std::uint64_t activity) {
-        if (link_ != nullptr) link_->show_activity(activity);
-        if (link_ == nullptr || !link_->is_connected()) write_activity(activity);
-    }
-
-private:
-    std::chrono::milliseconds file_interval() const {
-        return std::max(std::chrono::milliseconds(interval_), beat_interval_min);
-    }
-
-    /// Whether the supervisor has not looked for a newer run lately, because its storage does not answer.
-    bool must_look_for_newer_run() const {
-        return (link_->requests() & transport::node_requests::look_for_newer_run) != 0;
-    }
-
-    /// The supervisor looks for a newer run, and touching the file is not needed.
-    bool beat_over_network() {
-        if ((link_->requests() & transport::node_requests::superseded) != 0) return false;
-        auto const removals = link_->removed_files();
-        if (std::exchange(known_removals_, removals) != removals)
-            UniqueFd(::open(file_.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
-        return true;
-    }
-
-    /// Looks for a newer run of the trial and touches the file. Does neither if another task of the node has
-    /// just touched the file. A wrapper that writes activity always does both: its own writes keep the file
-    /// new, so a new file does not show that another task has looked. Errors are ignored.
-    bool beat_by_file() {
-        struct stat info {};
-        bool const is_fresh =
-            ::stat(file_.c_str(), &info) == 0 && ::time(nullptr) - info.st_mtime < interval_.count() / 2;
-        if (is_fresh && !writes_activity_) return true;
-        if (is_superseded(run_)) return false;
-        UniqueFd const file(::open(file_.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
-        if (file) ::futimens(file.get(), nullptr);
-        return true;
-    }
-
-    /// The number of digits is fixed, so that it replaces an earlier one. Errors are ignored.
-    void write_activity(std::uint64_t activity) {
-        writes_activity_ = true;
-        UniqueFd const file(::open(file_.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
-        auto const line = fmt::format("{:020}\n", activity);
-        if (file) (void)!::pwrite(file.get(), line.data(), line.size(), 0);
-    }
-
-    fs::path file_, run_;
-    std::chrono::seconds interval_;
-    SupervisorLink* link_;
-    Clock const& clock_;
-    std::chrono::steady_clock::time_point next_file_beat_ = {};
-    std::uint32_t known_removals_ = 0;
-    bool is_connected_ = false;  // at the last beat()
-    bool uses_file_ = false;     // at the last beat()
-    bool writes_activity_ = false;
-};
 
 bool is_same_file(int one, int other) {
     struct stat first {
@@ -444,8 +319,8 @@ private:
         if (!command_.labels.log) return;
         auto const& log = *command_.labels.log;
         link_ = SupervisorLink::open(environment_, node_of_log(log));
-        heartbeat_.emplace(RunLayout::heartbeat_beside(log), run_path_,
-                           silence_limit(lookup_) / beats_until_silent, link_.get(), clock_);
+        bool const has_monitor = environment_.find_non_empty(variables::node_monitor).has_value();
+        heartbeat_.emplace(log, run_path_, silence_limit(lookup_), link_.get(), has_monitor, clock_);
         command_.beat = [this] { return heartbeat_->beat(); };
         command_.beat_interval = heartbeat_->beat_interval();
     }

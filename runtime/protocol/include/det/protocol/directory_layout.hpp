@@ -97,12 +97,23 @@ public:
     std::filesystem::path node_log(int node) const {
         return run_ / ("node-" + std::to_string(node) + ".log");
     }
-    /// The heartbeat file of a node: wrappers touch it while tasks of the run exist there, and remove it when
-    /// they end.
+    /// The heartbeat file of a node that is not connected to the supervisor: wrappers touch it while tasks of
+    /// the run exist there, and remove it when they end.
     std::filesystem::path heartbeat(int node) const { return heartbeat_beside(node_log(node)); }
     static std::filesystem::path heartbeat_beside(std::filesystem::path node_log) {
-        return node_log.replace_extension(".pulse");
+        return node_log.replace_extension(heartbeat_suffix);
     }
+    static constexpr char heartbeat_suffix[] = ".pulse";
+    /// The tasks on this node have ended in order, and the supervisor has not confirmed that it knows. Does
+    /// not count while the node has a heartbeat file.
+    std::filesystem::path node_left(int node) const { return left_beside(node_log(node)); }
+    static std::filesystem::path left_beside(std::filesystem::path node_log) {
+        return node_log.replace_extension(left_suffix);
+    }
+    static constexpr char left_suffix[] = ".left";
+    /// Written by the supervisor at the end of a run: tasks on nodes without a heartbeat file may live.
+    /// Removed when they have ended. Has the suffix of heartbeat files.
+    std::filesystem::path living_tasks() const { return run_ / "tasks.pulse"; }
     /// The failures of ranks of the node, next to its log.
     static std::filesystem::path failures_beside(std::filesystem::path node_log) {
         return node_log.replace_extension(".ends");
