@@ -85,6 +85,14 @@ Status Site::run_as_root(std::string const& script) const {
                  fmt::format("'{}' ended with {}: {}{}", script, output.exit_code, output.out, output.err)};
 }
 
+std::vector<std::string> Site::root_command(std::string const& node) const {
+    std::vector<std::string> words{det::test::built_path("bin/det-loopback"), "login", "--name=" + name_,
+                                   "--user=root"};
+    if (!node.empty()) words.push_back("--node=" + node);
+    words.emplace_back("--");
+    return words;
+}
+
 Result<Json> Site::ask(std::string const& command) const {
     DET_TRY_ASSIGN(auto const text, shell("det-submit " + command + " --json"));
     auto answer = try_parse_json(text);

@@ -43,6 +43,8 @@ public:
                               std::chrono::milliseconds timeout = std::chrono::seconds(60)) const;
     /// Runs `det-submit COMMAND --json` and returns its output.
     Result<Json> ask(std::string const& command) const;
+    /// The words before a command that runs as root on a node, or on the login node ("").
+    std::vector<std::string> root_command(std::string const& node) const;
     /// Runs `cluster WORDS...`, for example to cut off a node.
     Status control(std::vector<std::string> words) const;
 

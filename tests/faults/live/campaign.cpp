@@ -130,6 +130,11 @@ private:
         auto const first = options_.seed.value_or(1);
         for (std::uint32_t i = 0; i < options_.rounds; ++i)
             if (!done.contains(first + i)) plans.push_back(plan_round(first + i));
+        auto const obstacle = NfsHost::find_obstacle();
+        auto const skipped_rounds = std::erase_if(
+            plans, [&](auto const& plan) { return !obstacle.empty() && plan.fault->seam == Seam::nfs; });
+        if (skipped_rounds > 0)
+            std::cout << "SKIPPED: " << skipped_rounds << " rounds on NFS: " << obstacle << std::endl;
         return plans;
     }
 

@@ -254,6 +254,36 @@ Result<bool> shift_clock(LiveTraining const& training, FaultTarget const&, std::
     return true;
 }
 
+Result<bool> lose_replies(LiveTraining const& training, std::mt19937& random, std::string const& then) {
+    constexpr unsigned percent = 30;
+    auto const duration = std::chrono::milliseconds(3000 + pick(random, 5000));
+    DET_TRY(training.nfs().lose_replies(then, percent, static_cast<std::uint32_t>(random())));
+    std::this_thread::sleep_for(duration);
+    DET_TRY_ASSIGN(auto const lost, training.nfs().lose_replies("nothing", 0, 0));
+    training.note(fmt::format("{} replies were lost", lost));
+    return lost > 0;
+}
+Result<bool> repeat_operations(LiveTraining const& training, FaultTarget const&, std::mt19937& random) {
+    return lose_replies(training, random, "repeat");
+}
+Result<bool> fail_operations(LiveTraining const& training, FaultTarget const&, std::mt19937& random) {
+    return lose_replies(training, random, "error");
+}
+Result<bool> cut_power(LiveTraining const& training, std::string const& host) {
+    if (host.empty()) return false;
+    DET_TRY_ASSIGN(auto const dropped, training.nfs().switch_off(host));
+    training.note(fmt::format("{} bytes were dropped", dropped));
+    std::this_thread::sleep_for(25s);  // longer than SlurmdTimeout (20 s) of the site
+    DET_TRY(training.nfs().switch_on(host));
+    return true;
+}
+Result<bool> cut_power_of_node(LiveTraining const& training, FaultTarget const& target, std::mt19937&) {
+    return cut_power(training, last_host(target));
+}
+Result<bool> cut_power_of_batch_host(LiveTraining const& training, FaultTarget const& target, std::mt19937&) {
+    return cut_power(training, target.batch_host);
+}
+
 // A run that nothing has happened to is `finished`, or `stopped-by-search`.
 constexpr std::string_view undisturbed = "finished stopped-by-search";
 // The training program of a batch script is a child of the supervisor, and its steps are plain ones.
@@ -306,8 +336,30 @@ constexpr LiveFault fault_table[] = {
     {"the clock jumps an hour", undisturbed, Ending::completed, shift_clock, Seam::clock},
 };
 
+constexpr LiveFault nfs_fault_table[] = {
+    {"NFS: kill a rank", "failed", Ending::completed, kill_rank, Seam::nfs},
+    {"NFS: kill the supervisor", "interrupted", Ending::completed, kill_supervisor, Seam::nfs},
+    {"NFS: preempt", "preempted", Ending::completed, preempt, Seam::nfs},
+    {"NFS: requeue", "preempted", Ending::completed, requeue, Seam::nfs},
+    {"NFS: pause and activate", "paused preempted", Ending::completed, pause_and_activate, Seam::nfs},
+    {"NFS: operations are repeated", undisturbed, Ending::completed, repeat_operations, Seam::nfs,
+     with_ranks},
+    // os.replace() of the script fails.
+    {"NFS: operations are repeated", "finished failed", Ending::completed, repeat_operations, Seam::nfs,
+     "batch-script"},
+    {"NFS: operations fail that are carried out", undisturbed, Ending::completed, fail_operations, Seam::nfs,
+     with_ranks},
+    {"NFS: operations fail that are carried out", "finished failed", Ending::completed, fail_operations,
+     Seam::nfs, "batch-script"},
+    {"NFS: power cut of a node", "node-failed", Ending::completed, cut_power_of_node, Seam::nfs,
+     with_two_nodes},
+    {"NFS: power cut of the supervisor's node", "none", Ending::completed, cut_power_of_batch_host,
+     Seam::nfs},
+};
+
 }  // namespace
 
 std::span<LiveFault const> live_faults() { return fault_table; }
+std::span<LiveFault const> nfs_faults() { return nfs_fault_table; }
 
 }  // namespace det::faults

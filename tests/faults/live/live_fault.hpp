@@ -41,5 +41,7 @@ struct LiveFault {
 };
 
 std::span<LiveFault const> live_faults();
+/// Faults of trainings whose hosts have mounted their directory from an NFS server.
+std::span<LiveFault const> nfs_faults();
 
 }  // namespace det::faults

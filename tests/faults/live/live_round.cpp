@@ -28,14 +28,22 @@ bool contains_word(std::string_view words, std::string_view word) {
     return std::ranges::find(all, word) != all.end();
 }
 
-std::vector<Pair> all_pairs() {
+std::vector<Pair> shuffled_pairs(std::span<LiveFault const> faults) {
     std::vector<Pair> pairs;
     for (auto const& kind : training_kinds())
-        for (auto const& fault : live_faults())
+        for (auto const& fault : faults)
             if (fault.only_kinds.empty() || contains_word(fault.only_kinds, kind.name))
                 pairs.push_back({&kind, &fault});
     std::mt19937 random(order_seed);
     std::ranges::shuffle(pairs, random);
+    return pairs;
+}
+
+/// Those on NFS are last, so that the seeds of the others stay the same.
+std::vector<Pair> all_pairs() {
+    auto pairs = shuffled_pairs(live_faults());
+    auto const on_nfs = shuffled_pairs(nfs_faults());
+    pairs.insert(pairs.end(), on_nfs.begin(), on_nfs.end());
     return pairs;
 }
 
@@ -113,6 +121,7 @@ Result<Observation> LiveRound::play() {
     }
     DET_TRY_ASSIGN(seen_.final, training_.snapshot());
     seen_.trace = training_.trace();
+    seen_.notes = training_.notes();
     DET_TRY_ASSIGN(seen_.state, training_.state());
     return std::move(seen_);
 }

@@ -37,7 +37,8 @@ struct Observation {
     bool injected = false;
     UtcTime injected_at;
     std::optional<FaultTarget> target;
-    Reports seen;  // reports that were visible at any time
+    Reports seen;       // reports that were visible at any time
+    std::string notes;  // about the fault
     int activations = 0;
     std::string state;      // of the experiment, at the end
     std::string remaining;  // processes and jobs that remained

@@ -86,8 +86,8 @@ Status LiveTraining::make_files() const {
     for (int node = 0; node < site_.nodes(); ++node)
         if (std::ranges::find(nodes_, node) == nodes_.end()) others.push_back(fmt::format("n{}", node));
     auto const excluded = others.empty() ? std::string("n0") : compress_host_list(others);
-    ConfigPlaces const places{name_, (site_.state() / "software" / "tests").string(),
-                              (directory() / "trace").string(), excluded};
+    ConfigPlaces const places{name_, (site_.state() / "software" / "tests").string(), trace_file().string(),
+                              excluded};
     auto const file = kind_.is_batch_script ? "train.sbatch" : "train.yaml";
     DET_TRY(write_file(directory() / file, render_config(kind_, places)));
     DET_TRY(write_file(directory() / "code" / "README", "the code of the training\n"));
@@ -100,6 +100,11 @@ Status LiveTraining::make_files() const {
     DET_TRY(write_file(directory() / "clock", std::string(sizeof(std::int64_t), '\0')));
     DET_TRY(run_program({"chown", "-R", "--reference=" + site_.home().string(), directory().string()}));
     return Ok{};
+}
+
+/// Programs write it at once: it is in no file system that loses what they write.
+std::filesystem::path LiveTraining::trace_file() const {
+    return seam_ == Seam::nfs ? site_.home() / (name_ + ".trace") : directory() / "trace";
 }
 
 std::string LiveTraining::variables() const {
@@ -120,6 +125,9 @@ std::string LiveTraining::variables() const {
 
 Status LiveTraining::create() {
     DET_TRY(make_files());
+    if (seam_ == Seam::nfs) {
+        DET_TRY_ASSIGN(nfs_, SharedNfs::mount(site_, directory(), nodes_));
+    }
     auto const command =
         kind_.is_batch_script
             ? "create --json --config max_restarts=10 --config slurm.progress_glob=step train.sbatch"
@@ -143,7 +151,7 @@ Result<Snapshot> LiveTraining::snapshot() const {
 
 std::map<std::uint32_t, LiveTraining::Trace> LiveTraining::trace() const {
     std::map<std::uint32_t, Trace> runs;
-    auto const text = read_file(directory() / "trace").value_or("");
+    auto const text = read_file(trace_file()).value_or("");
     for (auto const line : split_lines(text)) {
         auto const words = split(line, ' ');
         auto const number = words.size() < 2 ? std::nullopt : parse_integer<std::uint32_t>(words[0]);

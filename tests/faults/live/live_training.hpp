@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "../cluster/site.hpp"
+#include "shared_nfs.hpp"
 #include "training_kind.hpp"
 
 namespace det::faults {
@@ -18,6 +19,7 @@ enum class Seam {
     own_file_system,  // the root is a small ext4 file system, which can be filled and frozen
     failing_writes,   // write_failure() makes writes below the root fail
     clock,            // shift_clock() shifts the wall clock of all processes except the static det-wrap-rank
+    nfs,              // its hosts have mounted its directory from an NFS server: nfs()
 };
 
 /// A process of a training, wherever it runs.
@@ -86,10 +88,17 @@ public:
     Status fill_disk() const;
     Status free_disk() const;
     Status freeze(bool on) const;
+    /// Only with Seam::nfs, after create().
+    SharedNfs& nfs() const { return *nfs_; }
+
+    /// Adds to what the results say about the fault.
+    void note(std::string const& text) const { notes_ += (notes_.empty() ? "" : ", ") + text; }
+    std::string const& notes() const { return notes_; }
 
 private:
     Status make_files() const;
     Status mount_own_file_system() const;
+    std::filesystem::path trace_file() const;
     std::string variables() const;
 
     Site& site_;
@@ -97,7 +106,9 @@ private:
     std::string name_;
     std::vector<int> nodes_;
     Seam seam_;
+    std::unique_ptr<SharedNfs> nfs_;
     mutable bool is_mounted_ = false;
+    mutable std::string notes_;
 };
 
 /// Runs a program as root on this machine. A non-zero exit code is an error.

@@ -94,6 +94,7 @@ Json describe_round(RoundPlan const& plan, std::string const& release, Observati
     line["activations"] = observation.activations;
     line["state"] = observation.state;
     line["took_s"] = took.count();
+    if (!observation.notes.empty()) line["notes"] = observation.notes;
     line["verdicts"] = verdicts;
     return line;
 }
