@@ -1,6 +1,7 @@
 #include "shard_write.hpp"
 
 #include <det/foundation/bytes.hpp>
+#include <det/foundation/files.hpp>
 
 #include <algorithm>
 #include <cerrno>
@@ -108,7 +109,6 @@ void ShardWrite::end_attempt(ThreadPool& pool) {
 
 /// \return false if the write is not repeated
 bool ShardWrite::wait_for_next_attempt() {
-    bool const is_open = output_.has_value();
     output_.reset();
     std::unique_lock lock(mutex_);
     if (is_last_attempt_ || !error_ || !may_succeed_later(*error_)) return false;
@@ -119,7 +119,8 @@ bool ShardWrite::wait_for_next_attempt() {
     auto const until = std::min(now + retry_.pause, *give_up_at_);
     auto const error = *error_;
     lock.unlock();
-    if (is_open) ::unlink((directory_ / (file_.path + ".tmp")).c_str());
+    // Also if it could not be created: the server may have done so although the client has given up.
+    if (!directory_.empty()) ::unlink((directory_ / (file_.path + ".tmp")).c_str());
     if (is_first && retry_.on_first) retry_.on_first(error);
     lock.lock();
     changed_.wait_until(lock, until, [this] { return is_last_attempt_; });
@@ -165,7 +166,7 @@ Status ShardWrite::move_to_final_name() {
         file_.crc32c = crc32c_combine(file_.crc32c, file_.block_crc32c[block], size);
     }
     auto const path = directory_ / file_.path;
-    if (::rename((path.string() + ".tmp").c_str(), path.c_str()) != 0)
+    if (rename_own(path.string() + ".tmp", path) != 0)
         return os_error(fmt::format("write '{}'", path.string()), errno);
     DET_TRY(sync_directory(directory_));
     return put_(file_);

@@ -60,8 +60,7 @@ Status create_with(fs::path const& path, std::string_view bytes, mode_t mode, Du
 Status replace_file(fs::path const& path, std::string_view bytes, mode_t mode, Durability durability) {
     TemporaryFile temporary(temporary_beside(path));
     DET_TRY(create_with(temporary.path(), bytes, mode, durability));
-    if (::rename(temporary.path().c_str(), path.c_str()) != 0)
-        return os_error("write " + quoted(path), errno);
+    if (rename_own(temporary.path(), path) != 0) return os_error("write " + quoted(path), errno);
     temporary.keep();
     return durability == Durability::power_loss ? sync_directory(path.parent_path()) : Status(Ok{});
 }
@@ -70,6 +69,12 @@ Result<bool> link_bytes(fs::path const& path, std::string_view bytes, mode_t mod
     TemporaryFile temporary(temporary_beside(path));
     DET_TRY(create_with(temporary.path(), bytes, mode, durability));
     return link_new_file(temporary.path(), path);
+}
+
+/// Whether the path names this file.
+bool is_file(fs::path const& path, struct stat const& file) {
+    struct stat info {};
+    return ::lstat(path.c_str(), &info) == 0 && info.st_dev == file.st_dev && info.st_ino == file.st_ino;
 }
 
 /// Does nothing without an owner: the file is in no tree of another user.
@@ -168,13 +173,23 @@ Result<bool> write_new_secret_file(fs::path const& path, std::string_view bytes)
 Result<bool> link_new_file(fs::path const& from, fs::path const& to) {
     if (::link(from.c_str(), to.c_str()) == 0) return true;
     int const failed = errno;
-    struct stat info {};
+    struct stat info = {};
     // If the answer to a request is lost, an NFSv3 client sends it again. The server has already made
-    // the link and answers EEXIST. The second link of the file is then `to`.
-    bool const is_made = failed == EEXIST && ::stat(from.c_str(), &info) == 0 && info.st_nlink > 1;
-    if (is_made) return true;
+    // the link and answers EEXIST, or a soft mount gives up. The second link of the file is then `to`.
+    bool const has_link = ::stat(from.c_str(), &info) == 0 && info.st_nlink > 1;
+    if (has_link && (failed == EEXIST || is_file(to, info))) return true;
     if (failed == EEXIST) return false;
     return os_error("create " + quoted(to), failed);
+}
+
+int rename_own(fs::path const& from, fs::path const& to) {
+    struct stat info = {};
+    bool const is_known = ::lstat(from.c_str(), &info) == 0;
+    if (::rename(from.c_str(), to.c_str()) == 0) return 0;
+    int const failed = errno;
+    bool const is_renamed = is_known && is_file(to, info);
+    errno = failed;
+    return is_renamed ? 0 : -1;
 }
 
 Status write_all(int fd, std::string_view bytes, std::string_view what) {

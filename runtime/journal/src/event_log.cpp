@@ -5,6 +5,7 @@
 #include <det/journal/event_log.hpp>
 
 #include <algorithm>
+#include <fcntl.h>
 #include <fmt/format.h>
 
 namespace det::journal {
@@ -104,6 +105,11 @@ Result<DesiredState> load_desired(std::filesystem::path const& path) {
     auto desired = parse_desired(*text);
     if (!desired) return std::move(desired).error().while_doing(fmt::format("reading '{}'", path.string()));
     return desired;
+}
+
+Result<DesiredState> load_newest_desired(std::filesystem::path const& path) {
+    UniqueFd const directory(::open(path.parent_path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    return load_desired(path);
 }
 
 Status write_desired(std::filesystem::path const& path, DesiredState desired) {

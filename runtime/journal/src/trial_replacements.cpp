@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdio>
 #include <fmt/format.h>
 #include <set>
 
@@ -17,7 +16,7 @@ namespace fs = std::filesystem;
 
 /// Renames a directory. Returns false if the new name is that of a directory with files.
 Result<bool> rename_directory(fs::path const& from, fs::path const& to) {
-    if (std::rename(from.c_str(), to.c_str()) == 0) return true;
+    if (rename_own(from, to) == 0) return true;
     if (errno == ENOTEMPTY || errno == EEXIST) return false;
     return os_error(fmt::format("rename '{}' to '{}'", from.string(), to.string()), errno);
 }

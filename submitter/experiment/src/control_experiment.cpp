@@ -24,7 +24,7 @@ namespace {
 
 /// Writes the desired state, unless the file already has a stricter one.
 Status write_stricter(std::filesystem::path const& path, DesiredState wanted) {
-    DET_TRY_ASSIGN(auto const now, journal::load_desired(path));
+    DET_TRY_ASSIGN(auto const now, journal::load_newest_desired(path));
     if (stricter(now, wanted) == now) return Ok{};
     return journal::write_desired(path, wanted);
 }

@@ -146,7 +146,7 @@ Result<RenderedExperiment> place(RenderedExperiment staged, Contents const& cont
         if (id != staged.spec.id) {
             DET_TRY_ASSIGN(staged, stage(contents, id, directory));
         }
-        if (::rename(directory.c_str(), layout.path().c_str()) != 0)
+        if (rename_own(directory, layout.path()) != 0)
             return os_error(fmt::format("rename '{}' to '{}'", directory.string(), layout.path().string()),
                             errno);
         staged.layout = layout;

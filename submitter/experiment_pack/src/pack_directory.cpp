@@ -96,8 +96,7 @@ Result<PackReport> report_of(PackFile const& pack) {
 /// Gives the pack its name in the experiment's directory, which makes the experiment packed.
 Status commit_inside(fs::path const& directory, fs::path const& unfinished) {
     auto const name = directory / ExperimentLayout::pack_name;
-    if (::rename(unfinished.c_str(), name.c_str()) != 0)
-        return os_error(fmt::format("create '{}'", name.string()), errno);
+    if (rename_own(unfinished, name) != 0) return os_error(fmt::format("create '{}'", name.string()), errno);
     return sync_directory(directory);
 }
 

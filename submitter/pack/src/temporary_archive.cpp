@@ -77,7 +77,7 @@ Result<TemporaryArchive::StoreResult> TemporaryArchive::store_as(std::string con
     if (::link(path_.c_str(), path.c_str()) != 0) {
         if (errno != EEXIST) return os_error(fmt::format("write '{}'", path), errno);
         if (is_stored(sha256, size_bytes)) return StoreResult::existed;
-        if (::rename(path_.c_str(), path.c_str()) != 0)
+        if (rename_own(path_, path) != 0)
             return os_error(fmt::format("replace the damaged '{}'", path), errno);
         path_.clear();
         stored_as = StoreResult::repaired;

@@ -105,6 +105,17 @@ BOOST_AUTO_TEST_CASE(a_file_that_does_not_fit_is_written_when_there_is_space) {
     BOOST_TEST(!std::filesystem::exists(directory / "shard.tmp"));
 }
 
+BOOST_AUTO_TEST_CASE(a_file_that_a_failed_attempt_has_created_after_all_is_replaced) {
+    repeat(limit);
+    must(write_file(directory / "shard.tmp", "created, but the server's reply was lost"));
+    write->start(pool);
+    write->on_available(size_bytes);
+    must(write->wait(limit));
+    BOOST_TEST(must(write->result()).crc32c == crc32c(std::span(bytes.data(), size_bytes)));
+    BOOST_TEST(must(list_directory(directory.path())) == std::vector<std::string>{"shard"},
+               boost::test_tools::per_element());
+}
+
 BOOST_AUTO_TEST_CASE(a_file_that_never_fits_is_an_error_after_the_timeout_and_takes_no_space) {
     repeat(std::chrono::milliseconds(50));
     FileSizeLimit const full(block_bytes);

@@ -15,7 +15,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdio>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/file.h>
@@ -65,7 +64,7 @@ Result<fs::path> require_sampler_code(BatchJob const& batch_job) {
         (void)remove_tree(fresh);
         return unpacked.error();
     }
-    bool const is_renamed = std::rename(fresh.c_str(), code.c_str()) == 0;
+    bool const is_renamed = rename_own(fresh, code) == 0;
     auto const error = errno;
     if (!is_renamed) (void)remove_tree(fresh);
     if (is_renamed || path_exists(code)) return code;

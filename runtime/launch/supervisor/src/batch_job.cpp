@@ -82,11 +82,11 @@ Result<bool> BatchJob::has_ended(std::uint32_t trial) const {
 }
 
 DesiredState BatchJob::desired() const {
-    return journal::load_desired(experiment.desired()).value_or(DesiredState::run);
+    return journal::load_newest_desired(experiment.desired()).value_or(DesiredState::run);
 }
 
 DesiredState BatchJob::desired(std::uint32_t trial) const {
-    auto const of_trial = journal::load_desired(experiment.trial(trial).desired());
+    auto const of_trial = journal::load_newest_desired(experiment.trial(trial).desired());
     return stricter(desired(), of_trial.value_or(DesiredState::run));
 }
 

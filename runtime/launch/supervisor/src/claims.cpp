@@ -21,7 +21,7 @@ Result<std::optional<slurm::JobRef>> load_claimant(TrialLayout const& trial) {
 }
 
 Result<bool> is_wanted(TrialLayout const& trial) {
-    DET_TRY_ASSIGN(auto const desired, journal::load_desired(trial.desired()));
+    DET_TRY_ASSIGN(auto const desired, journal::load_newest_desired(trial.desired()));
     return desired == DesiredState::run;
 }
 
@@ -40,7 +40,7 @@ int count_replaced(journal::Replacements const& replacements, std::uint32_t tria
 }  // namespace
 
 Result<std::optional<std::uint32_t>> Claims::claim_next() {
-    DET_TRY_ASSIGN(auto const desired, journal::load_desired(batch_job_.experiment.desired()));
+    DET_TRY_ASSIGN(auto const desired, journal::load_newest_desired(batch_job_.experiment.desired()));
     if (desired != DesiredState::run) return std::optional<std::uint32_t>();
     if (!batch_job_.spec.claims_trials()) return claim_assigned();
     // The caller may repeat a call that has failed: what is known stays known until it is handled.
@@ -111,7 +111,7 @@ Result<std::optional<std::uint32_t>> Claims::claim_free() {
 
 // The caller may repeat a call that has failed.
 Result<Claims::Found> Claims::claim_first_of(std::vector<std::uint32_t> const& trials) {
-    DET_TRY_ASSIGN(auto const desired, journal::load_desired(batch_job_.experiment.desired()));
+    DET_TRY_ASSIGN(auto const desired, journal::load_newest_desired(batch_job_.experiment.desired()));
     if (desired != DesiredState::run) return Found{};
     if (may_have_earlier_claims_) {
         DET_TRY_ASSIGN(auto const own, find_own_claims());

@@ -17,7 +17,9 @@ RunFileWatch::RunFileWatch(std::filesystem::path file)
 bool RunFileWatch::take(Check check) {
     bool const has_event = drain_events();
     if (was_taken_ || (check == Check::events && !has_event)) return false;
-    // Opens the file: an NFS client asks the server on open(2), but may answer stat(2) from its cache.
+    // Opens the directory too: an NFS client may remember that the file is absent, and asks the server about
+    // it after the directory was opened.
+    UniqueFd const directory(::open(file_.parent_path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     was_taken_ = static_cast<bool>(UniqueFd(::open(file_.c_str(), O_RDONLY | O_CLOEXEC)));
     return was_taken_;
 }

@@ -4,6 +4,7 @@
 #include <det/foundation/files.hpp>
 #include <det/foundation/list_numeric_names.hpp>
 #include <det/foundation/shared_directory.hpp>
+#include <det/foundation/temporary_names.hpp>
 #include <det/foundation/text.hpp>
 #include <det/foundation/trusted_file.hpp>
 #include <det/foundation/uuid.hpp>
@@ -12,6 +13,7 @@
 #include <det/protocol/rendezvous_file.hpp>
 
 #include <algorithm>
+#include <cerrno>
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -30,6 +32,8 @@ bool any_report(RunLayout const& run, Predicate predicate) {
     return journal && std::any_of(journal->records.begin(), journal->records.end(), predicate);
 }
 
+std::string new_rendezvous() { return render_rendezvous_file({make_uuid() + make_uuid()}); }
+
 }  // namespace
 
 Result<RunId> RunRecord::create_next(BatchJob const& batch_job, TrialId trial) {
@@ -37,8 +41,18 @@ Result<RunId> RunRecord::create_next(BatchJob const& batch_job, TrialId trial) {
     DET_TRY(make_directories(directory.runs()));
     DET_TRY_ASSIGN(auto const runs, list_numeric_names(directory.runs()));
     RunId const run{trial, runs.empty() ? 0 : runs.back() + 1};
-    DET_TRY_ASSIGN(bool const mine, make_directory(directory.run(run.number).path()));
-    if (mine) return run;
+    auto const layout = directory.run(run.number);
+    // The directory gets its name by rename(2), which fails if there is one with files. After mkdir(2) an NFS
+    // client whose reply was lost would take its own directory for that of another process.
+    auto const fresh = temporary_name(directory.runs(), ".new-");
+    DET_TRY(make_directory(fresh));
+    auto const written = write_secret_file(fresh / layout.rendezvous().filename(), new_rendezvous());
+    if (written && rename_own(fresh, layout.path()) == 0) return run;
+    int const failed = errno;
+    (void)remove_tree(fresh);
+    DET_TRY(Status(written));
+    if (failed != ENOTEMPTY && failed != EEXIST)
+        return os_error(fmt::format("make the directory '{}'", layout.path().string()), failed);
     return Error{codes::superseded, fmt::format("run {} of trial {} was begun by another process", run.number,
                                                 to_string(trial))};
 }
@@ -48,7 +62,7 @@ Result<RunRecord> RunRecord::begin(BatchJob const& batch_job, RunPlan const& pla
     auto const& resume = plan.resume;
     auto const directory = batch_job.experiment.trial(run.trial.index);
     auto const layout = directory.run(run.number);
-    DET_TRY(write_secret_file(layout.rendezvous(), render_rendezvous_file({make_uuid() + make_uuid()})));
+    DET_TRY(write_secret_file(layout.rendezvous(), new_rendezvous()));
     // An earlier attempt may have left a part of the journal. The run belongs to this process: it has made
     // its directory.
     DET_TRY(remove_tree(layout.supervisor_journal()));

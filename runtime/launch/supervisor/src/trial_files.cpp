@@ -22,7 +22,7 @@ namespace fs = std::filesystem;
 constexpr char unfinished[] = ".new-";
 
 Status rename_to(fs::path const& from, fs::path const& to) {
-    if (::rename(from.c_str(), to.c_str()) == 0) return Ok{};
+    if (rename_own(from, to) == 0) return Ok{};
     return os_error(fmt::format("rename '{}' to '{}'", from.string(), to.string()), errno);
 }
 

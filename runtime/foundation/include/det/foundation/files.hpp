@@ -56,6 +56,11 @@ Result<bool> write_new_file(std::filesystem::path const& path, std::string_view 
 /// file.
 Result<bool> link_new_file(std::filesystem::path const& from, std::filesystem::path const& to);
 
+/// rename(2) of a file or directory that no other process renames. If the server's reply is lost, an NFSv3
+/// client sends the request again, and the server, which has renamed already, answers ENOENT; a soft mount
+/// gives up. The name counts as changed then. Returns 0, or -1 and sets errno.
+int rename_own(std::filesystem::path const& from, std::filesystem::path const& to);
+
 /// Writes all bytes and repeats write(2) as needed. `fd` must be in blocking mode; an error message names
 /// the file as `what`.
 Status write_all(int fd, std::string_view bytes, std::string_view what);

@@ -36,6 +36,9 @@ Result<std::vector<Event>> load_event_sequence(std::filesystem::path const& even
 
 /// Reads a `desired` file. Returns DesiredState::run if there is none.
 Result<DesiredState> load_desired(std::filesystem::path const& path);
+/// The same for a decision: also finds a file that another host has just written. An NFS client may remember
+/// for a minute that a file is absent, and asks the server when its directory is opened.
+Result<DesiredState> load_newest_desired(std::filesystem::path const& path);
 /// Replaces a `desired` file atomically. The new file is synced to disk.
 Status write_desired(std::filesystem::path const& path, DesiredState desired);
 
