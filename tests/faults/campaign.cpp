@@ -73,7 +73,8 @@ private:
 
     Fault choose_fault() {
         // A killed process is the most frequent fault in practice.
-        constexpr std::string_view kinds[] = {"kill", "kill", "kill", "EIO", "ENOSPC", "short"};
+        constexpr std::string_view kinds[] = {"kill",   "kill",  "kill", "EIO",
+                                              "ENOSPC", "short", "late", "twice"};
         return {std::string(kinds[pick(std::size(kinds)) - 1]), pick(calls_)};
     }
 

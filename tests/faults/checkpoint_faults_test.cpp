@@ -106,6 +106,13 @@ BOOST_AUTO_TEST_CASE(a_full_disk_at_any_call_is_an_error) { check_at_every_call(
 BOOST_AUTO_TEST_CASE(a_save_is_repeated_after_a_failure_at_any_call) {
     for (auto const* fault : {"ENOSPC", "EDQUOT", "EIO"}) check_that_saves_are_repeated(fault);
 }
+// On NFS, if the server's reply is lost.
+BOOST_AUTO_TEST_CASE(a_save_is_repeated_after_any_call_that_has_failed_and_has_its_effect) {
+    check_that_saves_are_repeated("late");
+}
+BOOST_AUTO_TEST_CASE(a_save_succeeds_if_any_call_is_carried_out_twice) {
+    check_that_saves_are_repeated("twice");
+}
 BOOST_AUTO_TEST_CASE(a_short_write_is_continued) { check_at_every_call("short"); }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -13,6 +13,7 @@
 #include <string>
 #include <sys/types.h>
 #include <unistd.h>
+#include <utility>
 
 namespace {
 
@@ -84,22 +85,33 @@ private:
     std::set<std::string> names_, contents_;  // not synced yet
 };
 
+enum class Fault {
+    none,
+    error,        // the call fails and has no effect
+    half,         // a write writes half
+    error_after,  // the call fails although it has its effect
+    twice,        // a call that changes a name is carried out twice; its result is that of the second time
+};
+
 class Injector {
 public:
     bool touches(char const* path) const {
         return !below_.empty() && path != nullptr && std::string_view(path).starts_with(below_);
     }
-    /// Returns true if this call must fail, with errno set. For a short write sets *is_short and returns
-    /// false.
-    bool should_fail(bool* is_short = nullptr) {
-        if (++count_ != at_) return false;
+    /// Counts a call and returns what has to happen to it.
+    Fault next() {
+        if (++count_ != at_) return Fault::none;
         if (fault_ == "kill") ::kill(::getpid(), SIGKILL);
-        if (fault_ == "short") {
-            if (is_short != nullptr) *is_short = true;
-            return false;
-        }
+        if (fault_ == "short") return Fault::half;
+        if (fault_ == "late") return Fault::error_after;
+        if (fault_ == "twice") return Fault::twice;
+        return Fault::error;
+    }
+    bool gives_late_errors() const { return fault_ == "late"; }
+    /// Sets errno. Returns -1.
+    int fail() const {
         errno = fault_ == "ENOSPC" ? ENOSPC : fault_ == "EDQUOT" ? EDQUOT : EIO;
-        return true;
+        return -1;
     }
     ~Injector() {
         unsynced.check_at_end();
@@ -131,32 +143,50 @@ using Lock = std::lock_guard<std::mutex>;
 template <class Call, class Then>
 auto on_file(int fd, Call call, Then then) -> decltype(call(false)) {
     auto& state = injector();
-    bool is_short = false;
+    auto fault = Fault::none;
     {
         Lock const lock(state.mutex);
         if (!state.unsynced.knows(fd)) return call(false);
-        if (state.should_fail(&is_short)) return -1;
+        fault = state.next();
+        if (fault == Fault::error) return state.fail();
     }
-    auto const result = call(is_short);
+    auto const result = call(fault == Fault::half);
     Lock const lock(state.mutex);
     if (result >= 0) then(state.unsynced);
+    if (fault == Fault::error_after) return state.fail();
     return result;
 }
 
-template <class Call, class Then>
-int on_path(char const* path, Call call, Then then) {
+/// The same of a call with a path.
+/// \param withdraw takes the result of a call that must seem to have failed, or that is to be repeated;
+/// returns
+///     whether it stays and can be repeated
+template <class Call, class Then, class Withdraw>
+int on_path(char const* path, Call call, Then then, Withdraw withdraw) {
     auto& state = injector();
     if (!state.touches(path)) return call();
+    auto fault = Fault::none;
     {
         Lock const lock(state.mutex);
-        if (state.should_fail()) return -1;
+        fault = state.next();
+        if (fault == Fault::error) return state.fail();
     }
-    int const result = call();
+    int result = call();
+    bool const has_effect = result >= 0;
+    if (fault == Fault::twice && withdraw(result)) result = call();
     int const reason = errno;
+    bool const is_withdrawn = fault == Fault::error_after && !withdraw(result);
     Lock const lock(state.mutex);
-    if (result >= 0) then(state.unsynced, result);
+    if (has_effect && !is_withdrawn) then(state.unsynced, result);
+    if (fault == Fault::error_after) return state.fail();
     errno = reason;
     return result;
+}
+
+/// A call that changes a name.
+template <class Call, class Then>
+int on_name(char const* path, Call call, Then then) {
+    return on_path(path, call, then, [](int) { return true; });
 }
 
 }  // namespace
@@ -171,26 +201,32 @@ int open(char const* path, int flags, ...) {
     va_end(arguments);
     return on_path(
         path, [&] { return real<int(char const*, int, ...)>("open")(path, flags, mode); },
-        [&](UnsyncedFiles& unsynced, int fd) { unsynced.opened(fd, path, (flags & O_CREAT) != 0); });
+        [&](UnsyncedFiles& unsynced, int fd) { unsynced.opened(fd, path, (flags & O_CREAT) != 0); },
+        // A repeated exclusive creation succeeds with NFS.
+        [](int fd) {
+            if (fd >= 0 && injector().gives_late_errors()) real<int(int)>("close")(fd);
+            return false;
+        });
 }
 
 int mkdir(char const* path, mode_t mode) {
-    return on_path(
+    return on_name(
         path, [&] { return real<int(char const*, mode_t)>("mkdir")(path, mode); },
         [](UnsyncedFiles&, int) {});
 }
 
 int unlink(char const* path) {
-    return on_path(
+    return on_name(
         path, [&] { return real<int(char const*)>("unlink")(path); },
         [&](UnsyncedFiles& unsynced, int) { unsynced.removed(path); });
 }
 
 int rename(char const* from, char const* to) {
-    return on_path(
+    bool is_first = true;
+    return on_name(
         to,
         [&] {
-            {
+            if (std::exchange(is_first, false)) {
                 Lock const lock(injector().mutex);
                 injector().unsynced.renamed(from, to);
             }
@@ -200,7 +236,7 @@ int rename(char const* from, char const* to) {
 }
 
 int link(char const* from, char const* to) {
-    return on_path(
+    return on_name(
         to, [&] { return real<int(char const*, char const*)>("link")(from, to); },
         [&](UnsyncedFiles& unsynced, int) { unsynced.linked(from, to); });
 }
@@ -210,8 +246,13 @@ int close(int fd) {
         // Before the real close: another thread may get the same descriptor number right after it.
         Lock const lock(injector().mutex);
         if (injector().unsynced.knows(fd)) {
-            if (injector().should_fail()) return -1;
+            auto const fault = injector().next();
+            if (fault == Fault::error) return injector().fail();
             injector().unsynced.closed(fd);
+            if (fault == Fault::error_after) {
+                real<int(int)>("close")(fd);
+                return injector().fail();
+            }
         }
     }
     return real<int(int)>("close")(fd);

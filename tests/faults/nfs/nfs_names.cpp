@@ -3,7 +3,10 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <linux/capability.h>
 #include <linux/limits.h>
+#include <sys/fsuid.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "nfs_client.hpp"
@@ -13,15 +16,26 @@ namespace {
 
 int error_of(int result) { return result == 0 ? 0 : errno; }
 
-/// After a system call that has made a file: gives the file to the process that makes it, and in a directory
-/// with the setgid bit to the directory's group. Returns an errno.
-int give_to_caller(int result, fuse_in_header const& caller, RemoteInode const& directory,
-                   std::string const& name) {
-    if (result != 0) return errno;
-    bool const keeps_group = (directory.attributes.st_mode & S_ISGID) != 0;
-    auto const group = keeps_group ? static_cast<gid_t>(-1) : static_cast<gid_t>(caller.gid);
-    return error_of(::fchownat(directory.path.get(), name.c_str(), caller.uid, group, AT_SYMLINK_NOFOLLOW));
-}
+/// Files that are made belong to the process that asks for it, from the first moment on: another host would
+/// cache another owner. All permissions of root stay, because the kernel has checked those of the process.
+class ActingAs {
+public:
+    explicit ActingAs(fuse_in_header const& caller) {
+        ::setfsgid(caller.gid);
+        ::setfsuid(caller.uid);
+        __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
+        __user_cap_data_struct capabilities[_LINUX_CAPABILITY_U32S_3] = {};
+        if (::syscall(SYS_capget, &header, capabilities) != 0) return;
+        for (auto& part : capabilities) part.effective = part.permitted;
+        ::syscall(SYS_capset, &header, capabilities);
+    }
+    ~ActingAs() {
+        ::setfsuid(0);
+        ::setfsgid(0);
+    }
+    ActingAs(ActingAs const&) = delete;
+    ActingAs& operator=(ActingAs const&) = delete;
+};
 
 std::string make_record(std::uint64_t inode, std::uint64_t next, std::uint32_t type, std::string_view name) {
     fuse_dirent record{};
@@ -72,8 +86,8 @@ template <class Call>
 FuseAnswer NfsClient::make_entry(FuseRequest const& request, std::string const& name, Call const& call) {
     auto const directory = inodes_.find(request.header().nodeid);
     int const failed = change_directory(directory, name, [&] {
-        return lost_replies_.carry_out(
-            [&] { return give_to_caller(call(directory->path.get()), request.header(), *directory, name); });
+        ActingAs const caller(request.header());
+        return lost_replies_.carry_out([&] { return error_of(call(directory->path.get())); });
     });
     if (failed != 0) return FuseAnswer::failure(failed);
     return look_up_on_server(directory, name);
@@ -124,12 +138,13 @@ FuseAnswer NfsClient::create_file(FuseRequest const& request) {
     auto const wanted = request.argument<fuse_create_in>();
     auto const name = request.names(sizeof wanted)[0];
     int const failed = change_directory(directory, name, [&] {
+        ActingAs const caller(request.header());
         // A repeated exclusive creation succeeds: the request has a number that the server remembers.
         return lost_replies_.carry_out_idempotent([&] {
             constexpr int exclusive = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
             UniqueFd const made(::openat(directory->path.get(), name.c_str(), exclusive, wanted.mode));
-            if (!made && errno == EEXIST && (wanted.flags & O_EXCL) == 0) return 0;
-            return give_to_caller(made ? 0 : -1, request.header(), *directory, name);
+            bool const may_exist = !made && errno == EEXIST && (wanted.flags & O_EXCL) == 0;
+            return made || may_exist ? 0 : errno;
         });
     });
     if (failed != 0) return FuseAnswer::failure(failed);
