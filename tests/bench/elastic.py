@@ -135,6 +135,11 @@ def measure(stream, slots, more):
     return statistics.mean(waits), report
 
 
+def free_of(stream):
+    """Slot-seconds that the other jobs would leave if each began at once: no training can have more, but for their waits."""
+    return NODES * WINDOW_S - sum(nodes * max(0.0, min(WINDOW_S - at, seconds)) for at, nodes, seconds in stream)
+
+
 def lost_of(report):
     return sum(report["uses"][name] for name in ("redone", "lost_to_preemption", "lost_to_node"))
 
@@ -156,6 +161,7 @@ def main():
         stream = make_stream(seed)
         print(f"stream {seed}: " + " ".join(f"{at:.0f}s:{nodes}x{seconds:.0f}s" for at, nodes, seconds in stream),
               file=sys.stderr)
+        print(f"stream {seed}: these jobs leave {free_of(stream):.0f} slot-seconds", file=sys.stderr)
         alone, _ = measure(stream, None, "")
         elastic_wait, elastic = measure(stream, "{min: 1, max: 16}", "grow: {after: 10s, every: 10s}")
         fixed = {}
