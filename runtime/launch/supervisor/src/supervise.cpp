@@ -2,10 +2,10 @@
 // proctrack/cgroup Slurm's TERM reaches only the direct child of slurmstepd (measured with 22.05.8): a
 // supervisor below a shell would never get it.
 //
-// One thread waits in poll(2). All state belongs to this thread, so nothing is locked. This file is the story
-// of the job: it assigns trials to lanes until none is left. supervise_events.cpp waits for signals, ends of
-// steps, files and timers, and asks the lanes what to do; supervise_outcomes.cpp does what follows after a
-// run, and ends the job.
+// One thread waits in poll(2). All state belongs to this thread, so nothing is locked. This file has the
+// loop: it assigns trials to lanes until none is left. supervise_events.cpp waits for signals, ends of steps,
+// files and timers, and asks the lanes what to do. supervise_outcomes.cpp does what follows after a run, and
+// ends the job.
 #include <det/launch/supervisor/supervise.hpp>
 #include <det/protocol/task_identity.hpp>
 #include <det/search/search.hpp>
