@@ -1,0 +1,48 @@
+// The directory of a run on a file system whose server carries out a request twice.
+#include "run_record.hpp"
+
+#include <det/foundation/files.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include "check_result.hpp"
+#include "repeated_calls.hpp"
+#include "temporary_directory.hpp"
+
+using namespace det;
+using namespace det::launch::supervisor;
+
+namespace run_record_test {
+
+struct Fixture {
+    TemporaryDirectory root;
+    BatchJob job{ExperimentLayout(root.path()), {}, 0, {123, 0}, {0, "n0"}, "n0", 8, 0, "c", "compute"};
+    TrialLayout trial = job.experiment.trial(0);
+
+    std::uint32_t create_next() const {
+        return must(RunRecord::create_next(job, {ExperimentId{1}, 0})).number;
+    }
+};
+
+}  // namespace run_record_test
+
+BOOST_FIXTURE_TEST_SUITE(run_record_test, Fixture)
+
+BOOST_AUTO_TEST_CASE(each_run_has_a_directory_of_its_own_with_its_secret) {
+    BOOST_TEST(create_next() == 0u);
+    BOOST_TEST(create_next() == 1u);
+    BOOST_TEST(must(list_directory(trial.runs())) == (std::vector<std::string>{"0", "1"}),
+               boost::test_tools::per_element());
+    BOOST_TEST(must(read_file(trial.run(0).rendezvous())) != must(read_file(trial.run(1).rendezvous())));
+}
+
+BOOST_AUTO_TEST_CASE(a_run_whose_directory_an_nfs_server_has_made_twice_is_its_own) {
+    must(make_directories(trial.runs()));
+    RepeatedCalls const repeated;
+    BOOST_TEST(create_next() == 0u);
+    BOOST_TEST(create_next() == 1u);
+    BOOST_TEST(must(list_directory(trial.runs())) == (std::vector<std::string>{"0", "1"}),
+               boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_SUITE_END()
