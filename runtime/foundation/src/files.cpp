@@ -101,17 +101,25 @@ void UniqueFd::reset() {
 
 Result<std::string> read_file(fs::path const& path, std::size_t limit_bytes) {
     auto const owner = foreign_owner_of(path);
-    // O_NONBLOCK: opening a FIFO must not block.
-    UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | (owner ? O_NOFOLLOW : 0)));
-    if (!file) return os_error("open " + quoted(path), errno);
-    DET_TRY(check_owner_if_foreign(file, path, owner));
     if (owner) limit_bytes = std::min(limit_bytes, foreign_file_limit_bytes);
-    return read_descriptor(file.get(), path, limit_bytes);
+    return read_current([&]() -> Result<std::string> {
+        // O_NONBLOCK: opening a FIFO must not block.
+        UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | (owner ? O_NOFOLLOW : 0)));
+        if (!file) return os_error("open " + quoted(path), errno);
+        DET_TRY(check_owner_if_foreign(file, path, owner));
+        return read_descriptor(file.get(), path, limit_bytes);
+    });
 }
 
 Result<std::string> read_descriptor(int descriptor, fs::path const& path, std::size_t limit_bytes) {
     struct stat info {};
-    if (::fstat(descriptor, &info) != 0) return os_error("read " + quoted(path), errno);
+    auto const failure = [&] {
+        int const reason = errno;
+        auto error = os_error("read " + quoted(path), reason);
+        errno = reason;
+        return error;
+    };
+    if (::fstat(descriptor, &info) != 0) return failure();
     if (S_ISDIR(info.st_mode))
         return Error{codes::not_a_file, quoted(path) + " is a directory", "name a file"};
     if (!S_ISREG(info.st_mode))
@@ -123,7 +131,7 @@ Result<std::string> read_descriptor(int descriptor, fs::path const& path, std::s
     for (;;) {
         auto const count = ::read(descriptor, bytes.data() + size, bytes.size() - size);
         if (count < 0 && errno == EINTR) continue;
-        if (count < 0) return os_error("read " + quoted(path), errno);
+        if (count < 0) return failure();
         if (count == 0) break;
         size += static_cast<std::size_t>(count);
         if (size > limit_bytes) {

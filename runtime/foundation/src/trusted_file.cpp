@@ -48,9 +48,11 @@ Result<UniqueFd> open_trusted_file(fs::path const& path) {
 }
 
 Result<std::string> read_trusted_file(fs::path const& path, std::size_t limit_bytes) {
-    DET_TRY_ASSIGN(auto const file, open_trusted_file(path));
     if (foreign_owner_of(path)) limit_bytes = std::min(limit_bytes, foreign_file_limit_bytes);
-    return read_descriptor(file.get(), path, limit_bytes);
+    return read_current([&]() -> Result<std::string> {
+        DET_TRY_ASSIGN(auto const file, open_trusted_file(path));
+        return read_descriptor(file.get(), path, limit_bytes);
+    });
 }
 
 Result<std::vector<std::string>> list_trusted_directory(fs::path const& path) {

@@ -236,11 +236,13 @@ Result<std::vector<Booked>> read_slurm_books(LiveTraining const& training, Snaps
     std::vector<Booked> booked;
     for (auto const line : split_lines(text)) {
         auto const fields = split(line, '|');
-        auto const started = fields.size() < 4 ? std::nullopt : parse_integer<std::int64_t>(fields[1]);
-        if (!started) continue;  // it has not started
-        booked.push_back({std::string(fields[0]), *started,
-                          parse_integer<std::int64_t>(fields[2]).value_or(0),
-                          parse_integer<std::int64_t>(fields[3]).value_or(0)});
+        if (fields.size() < 4) continue;
+        // An execution that was requeued soon may have no start ("None"), and one that runs has no end.
+        auto const started = parse_integer<std::int64_t>(fields[1]).value_or(0);
+        auto const ended = parse_integer<std::int64_t>(fields[2]).value_or(0);
+        if (started == 0 && ended == 0) continue;
+        booked.push_back(
+            {std::string(fields[0]), started, ended, parse_integer<std::int64_t>(fields[3]).value_or(0)});
     }
     return booked;
 }

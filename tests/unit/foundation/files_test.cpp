@@ -1,3 +1,4 @@
+#include <det/foundation/descriptor_contents.hpp>
 #include <det/foundation/files.hpp>
 
 #include <boost/test/unit_test.hpp>
@@ -56,6 +57,25 @@ BOOST_AUTO_TEST_CASE(a_rename_that_an_nfs_server_has_carried_out_twice_counts_as
     }
     BOOST_TEST(must(read_file(directory / "file")) == "new");
     BOOST_TEST((must(list_directory(directory.path())) == std::vector<std::string>{"file", "to"}));
+}
+
+BOOST_AUTO_TEST_CASE(a_file_that_another_host_replaces_while_it_is_read_is_read_again) {
+    int reads = 0;
+    auto const fail = [&](int times, int reason) {
+        return [&reads, times, reason]() -> Result<std::string> {
+            if (++reads > times) return std::string("new");
+            errno = reason;
+            return Error{codes::file_system, "cannot read"};
+        };
+    };
+    BOOST_TEST(must(read_current(fail(2, ESTALE))) == "new");
+    BOOST_TEST(reads == 3);
+    reads = 0;
+    BOOST_TEST(must_fail(read_current(fail(1, EIO))).message == "cannot read");
+    BOOST_TEST(reads == 1);
+    reads = 0;
+    BOOST_TEST(must_fail(read_current(fail(1000, ESTALE))).message == "cannot read");
+    BOOST_TEST(reads < 100);
 }
 
 BOOST_AUTO_TEST_CASE(reading_anything_but_a_regular_file_is_an_error) {
