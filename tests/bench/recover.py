@@ -1,5 +1,5 @@
-# recover.py CLUSTER DIRECTORY ROUNDS KIND...: trainings on a loopback cluster with the state directory DIRECTORY, in each of which
-# one node is lost again and again, in one job. A kind is the fault and the program, for example killed-cpp: see FAULTS and PROGRAMS.
+# recover.py CLUSTER DIRECTORY ROUNDS KIND...: trainings on a loopback cluster with the state directory DIRECTORY, in which
+# one node is lost again and again. A kind is the fault and the program, for example killed-cpp: see FAULTS and PROGRAMS.
 import datetime
 import json
 import math

@@ -3,7 +3,7 @@ cmake_path(GET CMAKE_CURRENT_LIST_DIR PARENT_PATH DET_TESTS_DIR)
 
 # The programs of the tests labelled quick, and all that is built outside of tests/: these tests use and install it.
 # `tests/run quick` builds nothing else.
-add_custom_target(quick-tests)
+add_custom_target(quick-tests DEPENDS programs)
 get_property(folders DIRECTORY "${PROJECT_SOURCE_DIR}" PROPERTY SUBDIRECTORIES)
 foreach(folder IN LISTS folders)
   get_property(targets DIRECTORY "${folder}" PROPERTY BUILDSYSTEM_TARGETS)

@@ -30,18 +30,18 @@ using namespace std::chrono_literals;
 
 // A rank that ignores SIGTERM lives for Slurm's KillWait, 30 s by default, after which an Epilog runs.
 constexpr auto job_end_wait = 60s;
-constexpr auto job_end_poll_interval = 500ms;
+constexpr std::chrono::milliseconds job_end_pause_min = 500ms, job_end_pause_max = 4s;
 
-/// Opens the experiment. If it has ended, waits until Slurm has no job of it: the journals have the end of a
-/// trial before its job has left the queue, and its last processes may still write.
-Result<OpenExperiment> open_ended_experiment(std::string const& id, Context& context) {
+/// If the experiment has ended, waits until Slurm has no job of it: the journals have the end of a trial
+/// before its job has left the queue.
+Status wait_for_jobs(std::string const& id, Context& context) {
     auto const deadline = context.clock.steady_now() + job_end_wait;
-    for (;;) {
-        DET_TRY_ASSIGN(auto experiment, open_experiment(id, SlurmAnswer::required, context));
+    for (auto pause = job_end_pause_min;; pause = std::min(2 * pause, job_end_pause_max)) {
+        DET_TRY_ASSIGN(auto const experiment, open_experiment(id, SlurmAnswer::required, context));
         auto const& view = experiment.view;
         bool const is_waiting = lifecycle::is_terminal(view.state) && has_job_in_slurm(view);
-        if (!is_waiting || context.clock.steady_now() >= deadline) return experiment;
-        context.clock.sleep_for(job_end_poll_interval);
+        if (!is_waiting || context.clock.steady_now() >= deadline) return Ok{};
+        context.clock.sleep_for(pause);
     }
 }
 
@@ -140,11 +140,12 @@ Result<experiment_pack::PackReport> pack_experiment(std::string const& id,
     DET_TRY_ASSIGN(auto const number, require_experiment_id(id));
     auto const directory = root.experiment(number);
     DET_TRY(require_own_directory(root, number, context));
+    if (!path_exists(ExperimentLayout(directory).pack())) DET_TRY(wait_for_jobs(id, context));
     using experiment_pack::PackLock;
     DET_TRY_ASSIGN(auto const lock, PackLock::take(directory, PackLock::usual_wait));
     if (path_exists(ExperimentLayout(directory).pack()))
         return experiment_pack::pack_directory(lock, {}, std::nullopt);
-    DET_TRY_ASSIGN(auto const experiment, open_ended_experiment(id, context));
+    DET_TRY_ASSIGN(auto const experiment, open_experiment(id, SlurmAnswer::required, context));
     DET_TRY(check_packable(experiment));
     DET_TRY(require_trusted_experiment(experiment, context));
     if (elsewhere) DET_TRY(check_pack_directory(*elsewhere, context));
