@@ -30,13 +30,13 @@ environment: {{environment_variables: [PAUSE_MS={PAUSE_MS}, STEPS=1000000000]}}
 slurm:
   slots_per_node: 2
   spare_nodes: 1
+  bad_node_memory: 0
   node_timeout: {NODE_TIMEOUT_S}
   memory_checkpoints: {{every: {EVERY}}}
   mpi: none
 """
 PROGRAMS = {  # what is added to CONFIG
     "cpp": f"""  launch: rank
-  bad_node_memory: 0
 entrypoint: [{DIRECTORY}/software/tests/kept_in_memory, "1000000000"]
 """,
     "ddp": """  warm_start: true
@@ -94,9 +94,8 @@ def set_network(node, state):
 
 
 FAULTS = {"killed": kill_processes, "cut": lambda node: set_network(node, "cut")}
-# In one job. With bad_node_memory: 0 a node whose processes were killed is used again; one whose network was cut is not. Else a job
-# has no spare node after the first fault: as users have it, with an interpreter on the spare node that has imported torch.
-FAULTS_PER_JOB = {"killed-cpp": ROUNDS, "cut-cpp": 1, "killed-ddp": 1, "cut-ddp": 1}
+# With bad_node_memory: 0 a node whose processes were killed is used again in the same job; one whose network was cut is not.
+FAULTS_PER_JOB = {"killed": ROUNDS, "cut": 1}
 MARKS = {"killed": ((0.5, 2), (0.99, 5)), "cut": ((0.99, NODE_TIMEOUT_S + 5),)}
 
 
@@ -165,7 +164,7 @@ def measure(kind):
     recoveries = Recoveries()
     while len(recoveries.durations) < ROUNDS:
         training = Training(program)
-        for run in range(FAULTS_PER_JOB[kind]):
+        for run in range(FAULTS_PER_JOB[fault]):
             wait_for(f"reports of run {run}", lambda: training.size(run) > 0)
             wait_for(f"{STEPS_BETWEEN} steps of run {run}", lambda: len(training.reports(run)[0]) >= STEPS_BETWEEN)
             node = next(each for each in NODES if processes(each, run_variable(run)))
