@@ -206,7 +206,9 @@ BOOST_AUTO_TEST_CASE(a_user_who_stops_the_trial_does_not_wait_for_its_files) {
 BOOST_AUTO_TEST_CASE(a_job_that_is_preempted_does_not_wait_for_its_files) {
     auto lock = block_model();
     auto const id = create();
-    wait_for_stage_step();
+    // The tasks of all nodes run: a task that has not started yet gets no signal of Slurm.
+    auto const has_model = [&](int node) { return path_exists(stage(node) / "entries" / hash_of_model()); };
+    wait_until([&] { return has_model(0) && has_model(2); }, 60s, "the nodes without the lock have the file");
     shell("srun --partition urgent --nodes 3 true");
     lock = UniqueFd();
     wait_for_state(id, "COMPLETED");
