@@ -129,8 +129,13 @@ BOOST_AUTO_TEST_CASE(a_node_that_srun_loses_first_is_no_failure_of_the_trainer) 
     }
 }
 
+/// What srun says at once if a node refuses its task.
+constexpr char refused_by_n1[] =
+    "echo 'srun: error: Task launch for StepId=123.0 failed on node n1: Communication connection failure' "
+    ">>\"$DET_ROOT/output\"\n";
+
 BOOST_AUTO_TEST_CASE(a_node_that_srun_cannot_reach_is_no_failure_of_the_trainer) {
-    step_is("echo x >\"$DET_RUN_PATH/node-0.log\"; exit 233");
+    step_is(refused_by_n1 + std::string("echo x >\"$DET_RUN_PATH/node-0.log\"; exit 233"));
     for (std::uint32_t run = 0; run < 5; ++run) {
         BOOST_TEST(supervise() == 0);
         BOOST_TEST(to_string(end_of(run).cause) == "node-failed");
@@ -144,6 +149,34 @@ BOOST_AUTO_TEST_CASE(a_node_that_srun_cannot_reach_is_no_failure_of_the_trainer)
         slurm.node_list.push_back({name, "compute", "idle", 8, 0, "", ""});
     BOOST_TEST(supervise() == 0);
     BOOST_TEST(end_of(5).bad_hosts == "n1");
+}
+
+BOOST_AUTO_TEST_CASE(nodes_without_a_trace_may_have_begun_if_srun_ends_within_seconds) {
+    // srun kills the nodes that have not connected yet: only the one that it names was not reached.
+    auto a = batch_job();
+    a.hosts = "n[0-2]";
+    a.spec.shape = {3, 4, SlotType::cuda};
+    for (auto const* trace : {"echo x >\"$DET_RUN_PATH/node-0.log\"", ":"}) {
+        step_is(refused_by_n1 + std::string(trace) + "; exit 233");
+        BOOST_TEST(supervise(a) == 0);
+        BOOST_TEST(to_string(end_of(0).cause) == "node-failed");
+        BOOST_TEST(end_of(0).message.find("could start nothing on: node n1;") != std::string::npos,
+                   end_of(0).message);
+        must(remove_tree(run_path(0)));
+    }
+    step_is("echo x >\"$DET_RUN_PATH/node-0.log\"; exit 233");
+    a.spec.max_restarts = 0;
+    BOOST_TEST(supervise(a) == 1);
+    BOOST_TEST(to_string(end_of(0).cause) == "failed");
+}
+
+BOOST_AUTO_TEST_CASE(nodes_without_a_trace_after_the_time_in_which_each_makes_one_were_not_reached) {
+    step_is("echo x >\"$DET_RUN_PATH/node-0.log\"; sleep 0.3; exit 233");
+    clock.step = std::chrono::seconds(20);
+    BOOST_TEST(supervise() == 0);
+    BOOST_TEST(to_string(end_of(0).cause) == "node-failed");
+    BOOST_TEST(end_of(0).message.find("could start nothing on: node n1") != std::string::npos,
+               end_of(0).message);
 }
 
 BOOST_AUTO_TEST_CASE(
@@ -174,7 +207,7 @@ BOOST_AUTO_TEST_CASE(a_step_that_never_started_ends_the_trial_with_sruns_error) 
 }
 
 BOOST_AUTO_TEST_CASE(a_job_with_a_silent_node_is_replaced_not_requeued) {
-    step_is("echo x >\"$DET_RUN_PATH/node-0.log\"; exit 233");
+    step_is(refused_by_n1 + std::string("echo x >\"$DET_RUN_PATH/node-0.log\"; exit 233"));
     BOOST_TEST(supervise(replaceable_assignment()) == 0);
     BOOST_TEST(to_string(end_of(0).cause) == "node-failed");
     BOOST_TEST(end_of(0).message.ends_with("; requeued (as job 4711)"), end_of(0).message);

@@ -62,6 +62,24 @@ std::vector<std::string> find_lost_hosts(std::string_view error, std::vector<std
     return {hosts[*index]};
 }
 
+/// The node on which srun could not start its task: "Task launch for StepId=7.0 failed on node n1:
+/// Communication connection failure". Empty for any other error.
+std::string_view find_refused_host(std::string_view error) {
+    constexpr std::string_view begin = "Task launch for ", before_host = " failed on node ";
+    auto const at = error.find(before_host);
+    if (!error.starts_with(begin) || at == error.npos) return {};
+    auto const rest = error.substr(at + before_host.size());
+    return rest.substr(0, rest.find(':'));
+}
+
+/// How long after the start of a step a node may have begun without a trace. Nodes of the second level of the
+/// tree connect up to 1 ms per node later (transport::NodeBeats); a node that can't connect makes its file
+/// 5 s + 2 ms per node after its start at most (Heartbeat of wrap_rank). Slurm needs some time to start it.
+std::chrono::milliseconds first_trace_limit(std::size_t nodes) {
+    constexpr std::chrono::milliseconds until_file{5000}, start_of_step{10'000}, of_node{1 + 2};
+    return until_file + start_of_step + of_node * static_cast<std::int64_t>(nodes);
+}
+
 /// The last line of the output that is not det-submit's own.
 std::string_view last_line_of(std::string_view output) {
     auto const lines = split_lines(output);
@@ -129,14 +147,18 @@ private:
     /// Finds the nodes that srun has lost, which it says at its end.
     Status find_hosts_lost_by_srun() {
         DET_TRY_ASSIGN(auto const hosts, expand_host_list(run_.plan.hosts));
-        auto const end = output_size_bytes(context_.output);
-        auto const tail = end - std::min(end, output_part_bytes);
-        for (auto const& error :
-             find_srun_errors(context_.output, std::max(tail, run_.output_begin_bytes), end)) {
+        for (auto const& error : find_last_srun_errors()) {
             for (auto const& host : find_lost_hosts(error, hosts, batch_job_.is_script()))
                 if (!contains(facts_.lost_hosts, host)) facts_.lost_hosts.push_back(host);
         }
         return Ok{};
+    }
+
+    /// srun's errors about the run at the end of the output.
+    std::vector<std::string> find_last_srun_errors() const {
+        auto const end = output_size_bytes(context_.output);
+        auto const tail = end - std::min(end, output_part_bytes);
+        return find_srun_errors(context_.output, std::max(tail, run_.output_begin_bytes), end);
     }
 
     bool has_newer_files() const {
@@ -314,8 +336,16 @@ private:
         std::vector<std::string> unreached;
         if (run_.exit_code <= signals_end || batch_job_.is_script()) return unreached;
         DET_TRY_ASSIGN(auto const hosts, expand_host_list(run_.plan.hosts));
-        auto const has_connected = [this](int node) { return run_.nodes && run_.nodes->has_connected(node); };
-        for (auto const node : run_.record.nodes_not_reached(static_cast<int>(hosts.size()), has_connected))
+        auto const errors = find_last_srun_errors();
+        // A run that is not watched over the network makes its files when it begins.
+        RunRecord::ReachedNodes const known{
+            [&](int node) { return run_.nodes && run_.nodes->has_connected(node); },
+            [&](int node) {
+                auto const& host = hosts.at(static_cast<std::size_t>(node));
+                return std::ranges::find(errors, host, find_refused_host) != errors.end();
+            },
+            !run_.nodes || run_.step_duration >= first_trace_limit(hosts.size())};
+        for (auto const node : run_.record.nodes_not_reached(static_cast<int>(hosts.size()), known))
             unreached.push_back(hosts.at(static_cast<std::size_t>(node)));
         return unreached;
     }

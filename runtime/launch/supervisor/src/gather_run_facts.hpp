@@ -20,6 +20,7 @@ struct EndedRun {
     NodeWatch const* nodes;                      // nullptr: they were not watched over the network
     int exit_code;                     // of the first rank that failed, if it is known, else of the step
     std::uint64_t output_begin_bytes;  // srun's messages about this run begin here
+    std::chrono::milliseconds step_duration;  // since srun was started
 };
 
 /// Collects the facts that determine why the run ended and what follows, from its files, the state machine,

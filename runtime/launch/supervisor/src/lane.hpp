@@ -164,6 +164,7 @@ private:
         int exit_code = 0;
         std::uint64_t output_begin_bytes = 0;  // srun's messages about this run begin here
         UtcTime began = {};
+        std::chrono::steady_clock::time_point step_began = {};
         std::string search_error = {};             // the last one that was logged
         std::vector<std::string> lost_hosts = {};  // that the network did not reach
         bool has_killed_node = false;              // the file for the wrappers that wait is written

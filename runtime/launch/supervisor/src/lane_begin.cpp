@@ -280,6 +280,7 @@ Status Lane::start(Environment environment) {
     run_->nodes = NodeWatch::start(batch_job_, run_->plan, run_->record.layout(), context_);
     if (run_->nodes) environment.set(variables::node_monitor, run_->nodes->address());
     if (run_->nodes) run_->nodes->confirm_newest_run(newest_run_limit());
+    run_->step_began = context_.clock.steady_now();
     auto step = start_step(environment);
     if (!step) return record_outcome({Cause::not_launched, NextAction::stop, step.error().message, {}});
     run_->step.emplace(*std::move(step));

@@ -57,7 +57,9 @@ Status Lane::finish_run(int exit_code, std::optional<slurm::JobStatus> const& jo
     DET_TRY_ASSIGN(auto facts,
                    gather_facts(batch_job_, context_,
                                 {run_->plan, run_->record, run_->machine, run_->health, run_->lost_hosts,
-                                 run_->nodes.get(), run_->exit_code, run_->output_begin_bytes}));
+                                 run_->nodes.get(), run_->exit_code, run_->output_begin_bytes,
+                                 std::chrono::duration_cast<std::chrono::milliseconds>(
+                                     context_.clock.steady_now() - run_->step_began)}));
     facts.idle_use = run_->idle_use;
     facts.is_slurmstepd_gone = run_->is_slurmstepd_gone;
     facts.job = job;

@@ -173,18 +173,20 @@ std::optional<bool> RunRecord::has_newer_run() const {
     return !runs->empty() && runs->back() > id_.number;
 }
 
-std::vector<int> RunRecord::nodes_not_reached(int nodes,
-                                              std::function<bool(int node)> const& has_connected) const {
+std::vector<int> RunRecord::nodes_not_reached(int nodes, ReachedNodes const& known) const {
     auto const ends = journal::load_rank_failures(layout_);
     auto const files = NodeFiles::list(layout_);
     if (!ends || !ends->empty() || !files) return {};
     std::vector<int> missing;
     for (int node = 0; node < nodes; ++node) {
-        bool const has_begun = has_connected(node) || files->has_heartbeat(node) || files->has_left(node) ||
-                               files->has_output(node);
+        bool const has_begun = known.has_connected(node) || files->has_heartbeat(node) ||
+                               files->has_left(node) || files->has_output(node);
         if (!has_begun) missing.push_back(node);
     }
-    return static_cast<int>(missing.size()) < nodes ? missing : std::vector<int>();
+    auto const are_some = [&] { return std::ssize(missing) < nodes; };
+    if (known.do_all_show && are_some()) return missing;
+    std::erase_if(missing, [&](int node) { return !known.is_refused(node); });
+    return are_some() ? missing : std::vector<int>();
 }
 
 bool RunRecord::has_progressed(std::uint64_t steps_before, checkpoint::Store const& store) const {

@@ -65,10 +65,17 @@ public:
     std::optional<int> first_failure() const;
     /// Whether a newer run of the trial exists; nullopt if the storage does not tell.
     std::optional<bool> has_newer_run() const;
-    /// Indices of nodes on which no task started although tasks started on other nodes and no rank failed:
-    /// srun could not reach them.
-    /// \param has_connected whether a task of a node has connected
-    std::vector<int> nodes_not_reached(int nodes, std::function<bool(int node)> const& has_connected) const;
+    struct ReachedNodes {
+        std::function<bool(int node)> has_connected;  // a task of the node
+        std::function<bool(int node)> is_refused;     // srun's errors name the node
+        /// Whether each node that has begun has connected or made a file by now. Before, a node without a
+        /// trace may have begun.
+        bool do_all_show;
+    };
+    /// Indices of nodes on which no task started and no rank failed: srun could not reach them. Those without
+    /// a trace, if there are traces of others and each node shows that it has begun; otherwise those without
+    /// a trace that srun names, unless it names all.
+    std::vector<int> nodes_not_reached(int nodes, ReachedNodes const& known) const;
     /// The number of checkpoints that the chief has recorded; 0 if the journal can't be read.
     std::size_t count_checkpoints() const;
     /// Whether the run committed a checkpoint of a higher step than the step it started from.
