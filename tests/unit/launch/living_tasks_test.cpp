@@ -138,4 +138,35 @@ BOOST_AUTO_TEST_CASE(a_run_that_is_left_to_slurm_may_still_run_until_its_step_ha
     BOOST_TEST(!path_exists(run.living_tasks()));
 }
 
+BOOST_AUTO_TEST_CASE(an_outcome_is_carried_out_although_the_file_of_living_tasks_cannot_be_written) {
+    // As with a quota of files: others grow.
+    bool was_recorded = false;
+    on_log = [&](std::string const& line) {
+        if (line.starts_with("run 7.0.0 ended: Slurm preempted")) was_recorded = true;
+    };
+    must(make_directories(root / "in-place-of-a-file/x"));
+    clock.step = 10ms;
+    acknowledging_step(R"(trap 'exit 1' EXIT
+        echo "$DET_NODE_MONITOR" >"$DET_ROOT/address.new"
+        mv "$DET_ROOT/address.new" "$DET_ROOT/address"
+        until [ -e "$DET_ROOT/go" ]; do sleep 0.01; done
+        cp -r "$DET_ROOT/in-place-of-a-file" "$DET_RUN_PATH/tasks.pulse"
+        kill -TERM $PPID)");
+    slurm.job->preempt_time = clock.now();
+    slurm.job->end_time = UtcTime{clock.now().microseconds + 600'000'000};
+    std::jthread const other([&] {
+        BOOST_TEST(wait_for(root / "address"));
+        kill_node(1);
+        must(write_file(root / "go", ""));
+    });
+    auto const before = clock.steady_now();
+    (void)supervise();
+    BOOST_TEST(was_recorded);
+    BOOST_TEST(std::ranges::count(slurm.calls, "requeue-incomplete 123_0") == 1);
+    BOOST_TEST((clock.steady_now() - before < 60s));  // it was tried once
+    // Without a recorded end the run may still run.
+    auto const life = must(journal::load_journal(run.supervisor_journal()));
+    BOOST_TEST(!last_of<RunEnded>(life.records));
+}
+
 BOOST_AUTO_TEST_SUITE_END()

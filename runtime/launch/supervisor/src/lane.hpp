@@ -229,7 +229,7 @@ private:
     bool remove_files_of_tasks(NextAction next_action);
     void remove_files_of_trial();
     Status record_outcome(lifecycle::RunOutcome outcome);
-    Status record_end(lifecycle::RunOutcome outcome);
+    Status record_end(lifecycle::RunOutcome outcome, Status const& noted);
 
     BatchJob const& batch_job_;
     SupervisorContext const& context_;

@@ -174,7 +174,10 @@ std::vector<std::string> Lane::bad_hosts() const {
     return hosts;
 }
 
-Status Lane::change_outcome(lifecycle::RunOutcome outcome) { return record_end(std::move(outcome)); }
+Status Lane::change_outcome(lifecycle::RunOutcome outcome) {
+    auto const noted = note_living_tasks();
+    return record_end(std::move(outcome), noted);
+}
 
 bool Lane::has_step_ended() {
     return poll_exit() && run_->machine.silent_host().empty() && run_->lost_hosts.empty();
@@ -196,12 +199,13 @@ bool Lane::may_tasks_live() {
 
 /// Before the end of the run is recorded, says in a file that tasks may live, as the heartbeat files of nodes
 /// do that are not connected. Later runs of other processes look for it: ResumePoint::may_still_run. So it
-/// must be there before the record. A run that has no record needs no file, because it may still run.
+/// must be there before the record. A run that has no record needs no file, because it may still run. Slurm
+/// kills this process soon after its notice: then a write that fails is not repeated.
 Status Lane::note_living_tasks() {
     if (!may_tasks_live()) return Ok{};
     run_->has_noted_tasks = true;
-    return repeat_write(context_, AtNotice::go_on,
-                        [&] { return run_->record.note_living_tasks(run_->nodes->count_connected()); });
+    auto const note = [&] { return run_->record.note_living_tasks(run_->nodes->count_connected()); };
+    return run_->machine.notice_received() ? note() : repeat_write(context_, AtNotice::give_up, note);
 }
 
 /// Removes that file if the tasks have ended in order after all. If this process is killed before, or the
@@ -230,9 +234,9 @@ void Lane::remove_files_of_trial() {
 Status Lane::record_outcome(lifecycle::RunOutcome outcome) {
     // Slurm kills this process soon after its notice: then the end is recorded first.
     bool const ends_trial = outcome.next_action == NextAction::stop && !run_->machine.notice_received();
-    DET_TRY(note_living_tasks());
-    if (ends_trial) remove_files_of_trial();
-    auto const recorded = record_end(std::move(outcome));
+    auto const noted = note_living_tasks();
+    if (noted && ends_trial) remove_files_of_trial();
+    auto const recorded = record_end(std::move(outcome), noted);
     auto const& recorded_outcome = *run_->outcome;
     if (recorded && !ends_trial) (void)remove_files_of_tasks(recorded_outcome.next_action);
     auto const event = event_of(recorded_outcome.cause);
@@ -240,12 +244,16 @@ Status Lane::record_outcome(lifecycle::RunOutcome outcome) {
     return recorded;
 }
 
-Status Lane::record_end(lifecycle::RunOutcome outcome) {
+/// Records the end, unless note_living_tasks() has failed: later runs take a run without an end for one that
+/// may still run. What follows is carried out all the same.
+Status Lane::record_end(lifecycle::RunOutcome outcome, Status const& noted) {
     context_.log(fmt::format("run {} ended: {} ({}, {})", to_string(id()), outcome.message,
                              to_string(outcome.cause), to_string(outcome.next_action)));
     auto const ended = context_.clock.now();
-    auto const recorded = repeat_write(context_, AtNotice::go_on,
-                                       [&] { return run_->record.end(ended, outcome, run_->exit_code); });
+    auto const recorded =
+        noted ? repeat_write(context_, AtNotice::go_on,
+                             [&] { return run_->record.end(ended, outcome, run_->exit_code); })
+              : noted;
     remember_bad_nodes(batch_job_, context_, outcome);
     run_->outcome = std::move(outcome);
     return recorded;
