@@ -174,14 +174,38 @@ BOOST_AUTO_TEST_CASE(a_step_is_lost_once_all_its_nodes_have_left) {
     contacts[1] = NodeContact::left;
     BOOST_TEST(!check().has_value());
     BOOST_TEST(check().has_value());
-    // A node that has never connected may be about to begin, also if a log is there.
+    // A node that has never connected may be about to begin, for as long as it likes.
     contacts[1] = NodeContact::absent;
-    must(write_file(run.node_log(1), ""));
     HeartbeatMonitor fresh(run, 2);
     for (int i = 0; i < 10; ++i)
         BOOST_TEST(!fresh.check_for_silent_node(
             [&](int node) { return contacts.at(static_cast<std::size_t>(node)); }));
 }
+BOOST_AUTO_TEST_CASE(a_node_that_has_written_and_neither_connects_nor_has_a_file_is_silent) {
+    // Its log shows that its wrapper has begun. A wrapper that lives connects or makes a file long before
+    // four checks; one that was killed with its slurmstepd does neither, and srun waits for it for ever.
+    auto contact = NodeContact::absent;
+    auto const check = [&] {
+        return heartbeats.check_for_silent_node(
+            [&](int node) { return node == 1 ? contact : NodeContact::heard; });
+    };
+    must(write_file(run.node_log(1), ""));
+    for (int i = 0; i <= HeartbeatMonitor::checks_until_silent; ++i)
+        BOOST_TEST(check().has_value() == (i == HeartbeatMonitor::checks_until_silent), i);
+    BOOST_TEST(!heartbeats.has_file(1));
+    // It lives after all.
+    heartbeat(1);
+    BOOST_TEST(!check().has_value());
+    must(remove_tree(run.heartbeat(1)));
+    for (int i = 0; i < 3; ++i) BOOST_TEST(!check().has_value());
+    contact = NodeContact::heard;
+    BOOST_TEST(!check().has_value());
+    // An end in order that no supervisor has confirmed.
+    contact = NodeContact::absent;
+    must(write_file(run.node_left(1), ""));
+    for (int i = 0; i < 10; ++i) BOOST_TEST(!check().has_value());
+}
+
 
 BOOST_AUTO_TEST_CASE(the_files_of_a_silent_node_say_whether_it_has_ended_in_order) {
     auto const missing = read_silent_node_ns(run, 1);

@@ -72,7 +72,9 @@ HeartbeatMonitor::NodeState HeartbeatMonitor::check(int node, NodeContact contac
     if (contact == heard) return {.has_begun = true};
     std::optional<std::int64_t> heartbeat;
     if (files.has_heartbeat(node)) heartbeat = read_heartbeat_ns(run_.heartbeat(node));
-    bool const is_missing = contact == silent && !heartbeat && !files.has_left(node);
+    // Output shows that a wrapper has begun, and a wrapper that lives and can't connect makes its file.
+    bool const should_show = contact == silent || (contact == absent && files.has_output(node));
+    bool const is_missing = should_show && !heartbeat && !files.has_left(node);
     if (is_missing) heartbeat = NodeState::missing;
     bool const is_unchanged = heartbeat && *heartbeat == before.heartbeat_ns;
     bool has_begun = before.has_begun || heartbeat || contact == left || files.has_left(node);

@@ -57,7 +57,10 @@ std::optional<std::int64_t> read_silent_node_ns(RunLayout const& run, int node);
 /// - A heartbeat file that has not changed for several checks: the node is silent.
 /// - No heartbeat file, and the node had connected: the same, unless the file of an end in order is there.
 ///   Such a node makes its heartbeat file within a few seconds, if it lives and is not suspended.
-/// - No heartbeat file, and the node has never connected: it has not started, is about to connect, or has
+/// - No heartbeat file, the node has never connected, and its log or the record of a failure is there: the
+///   same. Its wrapper has begun, so it connects or makes its heartbeat file within a few seconds. If it was
+///   killed with its slurmstepd, srun does not learn of its end, and nothing else shows that it is gone.
+/// - No heartbeat file, no connection and no output: the node has not started, is about to connect, or has
 ///   ended, if the file of an end is there or its heartbeat file was seen before.
 /// - Without a monitor of the run's nodes every node has a heartbeat file from its start to its end.
 ///
