@@ -107,7 +107,8 @@ public:
     void run() {
         // The parents of the others connect first.
         auto const nodes = options_.supervisor.nodes;
-        if (node_tree::find_parent(nodes, options_.node) != node_tree::supervisor)
+        bool const is_first = !options_.takes_over;
+        if (is_first && node_tree::find_parent(nodes, options_.node) != node_tree::supervisor)
             wait(draw(0ms, first_connection_spread_of_node * nodes));
         auto const longest_pause = std::max(longest_pause_min, longest_pause_of_node * nodes);
         auto pause = first_pause;

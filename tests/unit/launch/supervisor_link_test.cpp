@@ -82,6 +82,28 @@ BOOST_AUTO_TEST_CASE(one_wrapper_of_a_node_sends_the_others_see_the_answers_and_
     wait_until([&] { return node().presence == Presence::left; });
 }
 
+BOOST_AUTO_TEST_CASE(a_wrapper_that_takes_over_does_not_wait_for_the_start_of_other_nodes) {
+    constexpr int nodes = transport::NodeMonitor::nodes_max, leaf = nodes - 1;
+    monitor = must(transport::NodeMonitor::start("a secret", nodes, std::nullopt));
+    environment.set(variables::node_monitor,
+                    transport::render_node_monitor_address({monitor->port(), nodes, {"127.0.0.1"}}));
+    // The first wrapper of a leaf would connect within 16 s. Node 0 has no parent: it connects at once, and
+    // the page of its wrappers is the same in this test.
+    auto first = open(0);
+    first->advance();
+    wait_until([&] { return first->is_connected(); });
+    first.reset();
+    std::chrono::steady_clock::duration passed{};
+    for (int i = 0; i < 8; ++i) {
+        auto next = open(leaf);
+        auto const begin = std::chrono::steady_clock::now();
+        next->advance();
+        wait_until([&] { return next->is_connected(); });
+        passed += std::chrono::steady_clock::now() - begin;
+    }
+    BOOST_TEST((passed < 20s));  // eight times 0 to 16 s otherwise
+}
+
 BOOST_AUTO_TEST_CASE(a_file_that_one_wrapper_makes_is_taken_by_one_of_them) {
     using File = SupervisorLink::File;
     auto const first = open(), second = open();

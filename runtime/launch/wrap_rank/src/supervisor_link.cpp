@@ -98,6 +98,7 @@ void SupervisorLink::advance() {
     next_attempt_at_ = now + until_next_attempt;
     if (!rendezvous) return;
     transport::NodeBeats::Options options{address_, rendezvous->secret, node_};
+    options.takes_over = page_->was_answered.load(std::memory_order_relaxed) != 0;
     options.find_activity = [page = page_]() -> std::optional<std::uint64_t> {
         if (page->has_activity.load(std::memory_order_acquire) == 0) return std::nullopt;
         return page->activity.load(std::memory_order_relaxed);
@@ -105,6 +106,7 @@ void SupervisorLink::advance() {
     options.on_answer = [page = page_](transport::NodeRequests requests) {
         page->requests.store(requests, std::memory_order_relaxed);
         page->has_left.store(0, std::memory_order_relaxed);
+        page->was_answered.store(1, std::memory_order_relaxed);
         page->answered_at_ns.store(steady_ns(), std::memory_order_release);
     };
     try {

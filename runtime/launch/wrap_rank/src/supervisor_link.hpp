@@ -54,13 +54,14 @@ public:
 
 private:
     /// Shared by the wrappers of a node; the file is zero at first. The wrapper that holds the lock of the
-    /// file writes the first three numbers, each one the next two, and the one that looks at the waits of the
+    /// file writes the first four numbers, each one the next two, and the one that looks at the waits of the
     /// ranks the others.
     struct Page {
         std::atomic<std::int64_t> answered_at_ns;  // by the node's steady clock; 0: never
         std::atomic<std::uint32_t> requests;
-        std::atomic<std::uint32_t> has_left;  // the supervisor knows; no other wrapper was answered since
-        std::atomic<std::uint32_t> files;     // bits of File
+        std::atomic<std::uint32_t> has_left;      // the supervisor knows; no other wrapper was answered since
+        std::atomic<std::uint32_t> was_answered;  // a wrapper of this node, ever
+        std::atomic<std::uint32_t> files;         // bits of File
         std::atomic<std::int64_t> turn_at_ns;
         std::atomic<std::uint32_t> has_activity;
         std::atomic<std::uint64_t> activity;

@@ -116,6 +116,9 @@ public:
         NodeMonitorAddress supervisor;
         std::string secret;
         int node = 0;
+        /// Whether another object has connected this node before: its supervisor has then got over the start
+        /// of the run, and takes this one for a node that has left until it connects.
+        bool takes_over = false;
         /// Called on the thread for each beat.
         std::function<std::optional<std::uint64_t>()> find_activity = {};
         /// Called on the thread for each answer, if the supervisor itself has answered lately.
