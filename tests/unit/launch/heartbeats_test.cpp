@@ -181,6 +181,7 @@ BOOST_AUTO_TEST_CASE(a_step_is_lost_once_all_its_nodes_have_left) {
         BOOST_TEST(!fresh.check_for_silent_node(
             [&](int node) { return contacts.at(static_cast<std::size_t>(node)); }));
 }
+
 BOOST_AUTO_TEST_CASE(a_node_that_has_written_and_neither_connects_nor_has_a_file_is_silent) {
     // Its log shows that its wrapper has begun. A wrapper that lives connects or makes a file long before
     // four checks; one that was killed with its slurmstepd does neither, and srun waits for it for ever.
@@ -206,7 +207,6 @@ BOOST_AUTO_TEST_CASE(a_node_that_has_written_and_neither_connects_nor_has_a_file
     for (int i = 0; i < 10; ++i) BOOST_TEST(!check().has_value());
 }
 
-
 BOOST_AUTO_TEST_CASE(the_files_of_a_silent_node_say_whether_it_has_ended_in_order) {
     auto const missing = read_silent_node_ns(run, 1);
     BOOST_TEST(missing.has_value());
@@ -222,6 +222,20 @@ BOOST_AUTO_TEST_CASE(the_files_of_a_silent_node_say_whether_it_has_ended_in_orde
     must(remove_tree(run.heartbeat(1)));
     BOOST_TEST(!read_silent_node_ns(run, 1).has_value());
     BOOST_TEST(must(NodeFiles::list(run)).has_left(1));
+}
+
+BOOST_AUTO_TEST_CASE(nodes_that_are_read_one_after_another_are_listed_once) {
+    heartbeat(0);
+    launch::supervisor::SilentNodes pass(run);
+    auto const beaten = pass.read_ns(0);
+    BOOST_TEST(beaten.has_value());
+    BOOST_TEST((pass.read_ns(1) == 0));
+    // Listed before: only the next pass finds the end, and the heartbeat file is read each time.
+    must(write_file(run.node_left(1), ""));
+    BOOST_TEST((pass.read_ns(1) == 0));
+    BOOST_TEST(!launch::supervisor::SilentNodes(run).read_ns(1).has_value());
+    heartbeat(1);
+    BOOST_TEST((pass.read_ns(1) != 0));
 }
 
 BOOST_AUTO_TEST_CASE(nodes_that_ended_before_the_first_check_are_known_by_their_files) {

@@ -22,12 +22,20 @@ std::optional<std::int64_t> read_heartbeat_ns(std::filesystem::path const& file)
     return info.st_mtim.tv_sec * 1'000'000'000LL + info.st_mtim.tv_nsec;
 }
 
-std::optional<std::int64_t> read_silent_node_ns(RunLayout const& run, int node) {
+/// A node that has ended in order since the directory was listed has no file for this object, which is a
+/// change if it had one. The next object finds the file of its end.
+std::optional<std::int64_t> SilentNodes::read_ns(int node) {
     constexpr std::int64_t no_file = 0;
-    if (auto const heartbeat = read_heartbeat_ns(run.heartbeat(node))) return heartbeat;
-    auto const files = NodeFiles::list(run);
+    auto const heartbeat = run_.heartbeat(node);
+    if (auto const changed = read_heartbeat_ns(heartbeat)) return changed;
+    if (!files_) files_.emplace(NodeFiles::list(run_));
+    auto const& files = *files_;
     if (!files || files->has_left(node)) return std::nullopt;
-    return read_heartbeat_ns(run.heartbeat(node)).value_or(no_file);
+    return read_heartbeat_ns(heartbeat).value_or(no_file);
+}
+
+std::optional<std::int64_t> read_silent_node_ns(RunLayout const& run, int node) {
+    return SilentNodes(run).read_ns(node);
 }
 
 Result<NodeFiles> NodeFiles::list(RunLayout const& run) {

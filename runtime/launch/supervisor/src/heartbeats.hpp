@@ -46,9 +46,21 @@ private:
 /// When the heartbeat file of a node was changed; nullopt: there is none.
 std::optional<std::int64_t> read_heartbeat_ns(std::filesystem::path const& file);
 
-/// The same for a node that has connected and is not heard. Changes while tasks live there and the storage
-/// can be written.
-/// \return nullopt: the tasks of the node have ended in order, or the storage does not tell
+/// The same for nodes that have connected and are not heard. Lists the directory of the run once, when the
+/// first node without a heartbeat file is read: an object is for nodes that are read one after another.
+class SilentNodes {
+public:
+    explicit SilentNodes(RunLayout run) : run_(std::move(run)) {}
+    /// Changes, from one object to a later one, while tasks live on the node and the storage can be written.
+    /// \return nullopt: the tasks of the node have ended in order, or the storage does not tell
+    std::optional<std::int64_t> read_ns(int node);
+
+private:
+    RunLayout run_;
+    std::optional<Result<NodeFiles>> files_;  // nullopt: not listed yet
+};
+
+/// The same for one node.
 std::optional<std::int64_t> read_silent_node_ns(RunLayout const& run, int node);
 
 /// Detects nodes of a run that are silent. A node that is not connected to the supervisor shows by its files
