@@ -14,8 +14,12 @@ struct Fixture : SupervisorFixture {
 
     /// Run 0 as a killed supervisor leaves it.
     void lose_run(std::string const& job = "123_0", std::uint32_t restart_count = 0) const {
-        must(make_directories(lost.path()));
-        auto life = must(journal::JournalWriter::create(lost.supervisor_journal()));
+        lose_run(lost, job, restart_count);
+    }
+    static void lose_run(RunLayout const& run, std::string const& job = "123_0",
+                         std::uint32_t restart_count = 0) {
+        must(make_directories(run.path()));
+        auto life = must(journal::JournalWriter::create(run.supervisor_journal()));
         must(life.append(RunStarted{UtcTime{1}, job, restart_count, "n0", "n[0-1]", 0, "", 0, {}}));
     }
     BatchJob second() const {
@@ -101,6 +105,31 @@ BOOST_AUTO_TEST_CASE(trials_that_share_the_job_go_on_too) {
     BOOST_TEST(supervise(a) == 0);
     BOOST_TEST(to_string(end_of(0).cause) == "interrupted");
     BOOST_TEST(to_string(end_of(1).cause) == "finished");
+}
+
+BOOST_AUTO_TEST_CASE(the_nodes_of_all_lost_runs_get_the_same_moment_to_end) {
+    constexpr std::uint32_t trials = 4;
+    for (std::uint32_t trial = 0; trial < trials; ++trial) {
+        lose_run(experiment.trial(trial).run(0));
+        must(write_file(experiment.trial(trial).claimed(), "123_0\n"));
+    }
+    step_is("exit 0");
+    auto a = packed_assignment(trials);
+    a.spec.lanes = static_cast<int>(trials);
+    a.is_started_again = true;
+    std::chrono::steady_clock::time_point ended{};
+    on_log = [&](std::string const& line) {
+        // The clock stands still but for waits.
+        if (line.find(" begins on ") != std::string::npos && ended.time_since_epoch().count() == 0)
+            ended = clock.steady_now();
+    };
+    BOOST_TEST(supervise(a) == 0);
+    BOOST_TEST((ended.time_since_epoch() >= std::chrono::seconds(5)));
+    BOOST_TEST((ended.time_since_epoch() < std::chrono::seconds(7)));
+    for (std::uint32_t trial = 0; trial < trials; ++trial) {
+        auto const life = must(journal::load_journal(experiment.trial(trial).run(0).supervisor_journal()));
+        BOOST_TEST(to_string(last_of<RunEnded>(life.records).value().cause) == "interrupted");
+    }
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -46,8 +46,9 @@ Result<std::optional<LostRun>> find_lost_run(BatchJob const& batch_job, std::uin
     return std::optional(LostRun{{{batch_job.spec.id, trial}, runs.back()}, layout, task_nodes});
 }
 
-/// Whether the tasks of all nodes have ended in order since the supervisor was killed. None has confirmed
-/// their ends, so the nodes have left files that say so; nodes whose wrappers are killed leave none.
+/// Whether the tasks of all nodes have ended in order since the supervisor was killed: then no supervisor has
+/// confirmed that, so the nodes have left files that say so. Nodes that have left while it still lived have
+/// no file, as nodes whose wrappers are killed: nothing shows whether they have ended.
 bool have_all_left(LostRun const& run) {
     auto const files = NodeFiles::list(run.layout);
     if (!files) return false;
@@ -57,18 +58,16 @@ bool have_all_left(LostRun const& run) {
     return true;
 }
 
-Status end_lost_run(LostRun const& run, BatchJob const& batch_job, SupervisorContext const& context) {
+/// \return what keeps Slurm from cancelling the step
+Status cancel_lost_step(LostRun const& run, BatchJob const& batch_job, SupervisorContext const& context) {
     context.log(fmt::format("run {}: its supervisor was killed: its step is ended", to_string(run.id)));
-    auto const cancelled = batch_job.is_script()
-                               ? context.slurm.cancel_steps(batch_job.job)
-                               : context.slurm.cancel_step(batch_job.job, to_string(run.id));
+    return batch_job.is_script() ? context.slurm.cancel_steps(batch_job.job)
+                                 : context.slurm.cancel_step(batch_job.job, to_string(run.id));
+}
+
+Status record_lost_end(LostRun const& run, Status const& cancelled, SupervisorContext const& context) {
     std::string message = "its supervisor was killed and started again";
-    if (cancelled) {
-        // Slurm starts the next step when it has the resources of this one back. Wrappers that still end by
-        // themselves get a moment.
-        auto const give_up_at = context.clock.steady_now() + 5s;
-        while (!have_all_left(run) && context.clock.steady_now() < give_up_at) context.clock.sleep_for(200ms);
-    } else {
+    if (!cancelled) {
         // The next run then uses other files: tasks of this one may still write.
         DET_TRY(write_file(run.layout.abandoned(), ""));
         message += "; its step could not be cancelled: " + cancelled.error().message;
@@ -83,10 +82,21 @@ Status end_lost_run(LostRun const& run, BatchJob const& batch_job, SupervisorCon
 
 Status end_lost_runs(BatchJob const& batch_job, SupervisorContext const& context,
                      std::vector<std::uint32_t> const& trials) {
+    std::vector<LostRun> lost;
     for (auto const trial : trials) {
         DET_TRY_ASSIGN(auto const run, find_lost_run(batch_job, trial));
-        if (run) DET_TRY(end_lost_run(*run, batch_job, context));
+        if (run) lost.push_back(*run);
     }
+    std::vector<Status> cancelled;
+    for (auto const& run : lost) cancelled.push_back(cancel_lost_step(run, batch_job, context));
+    // Slurm starts the next steps when it has the resources of these back. Wrappers that still end by
+    // themselves get a moment, those of all runs the same one.
+    auto const give_up_at = context.clock.steady_now() + 5s;
+    for (std::size_t i = 0; i < lost.size(); ++i) {
+        while (cancelled[i] && !have_all_left(lost[i]) && context.clock.steady_now() < give_up_at)
+            context.clock.sleep_for(200ms);
+    }
+    for (std::size_t i = 0; i < lost.size(); ++i) DET_TRY(record_lost_end(lost[i], cancelled[i], context));
     return Ok{};
 }
 
