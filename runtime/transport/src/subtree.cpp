@@ -33,6 +33,7 @@ constexpr std::chrono::milliseconds requests_valid_for = NodeMonitor::suspected_
 void Subtree::add_child(int child, TimePoint now) {
     std::scoped_lock const lock(mutex_);
     children_[child] = {.heard_at = now};
+    leaving_children_.erase(child);  // the answer to an earlier session must not reach this connection
 }
 
 void Subtree::remove_child(int child) {

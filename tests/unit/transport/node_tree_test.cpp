@@ -194,6 +194,21 @@ BOOST_AUTO_TEST_CASE(the_answer_to_the_last_message_of_a_node_confirms_what_it_h
     BOOST_TEST(!subtree.has_known_children());
 }
 
+BOOST_AUTO_TEST_CASE(a_child_that_connects_again_does_not_get_the_answer_to_its_earlier_session) {
+    subtree.add_child(70, now);
+    take(70, Hello{33});
+    take(70, Leaving{});
+    auto const beat = subtree.make_beat({}, now);
+    subtree.take_answer({beat.number, 0, 0, beat.number}, now);
+    BOOST_TEST(subtree.has_known_children());
+    subtree.add_child(70, now);  // its Hello has not come yet
+    BOOST_TEST(!subtree.has_known_children());
+    BOOST_TEST(subtree.take_known_children().empty());
+    take(70, Hello{34});
+    take(70, Leaving{});
+    BOOST_TEST(subtree.take_known_children().empty());  // of the new session nothing is known
+}
+
 BOOST_AUTO_TEST_CASE(many_departures_fill_several_beats) {
     for (int child = 6; child < 106; ++child) {
         subtree.add_child(child, now);
