@@ -13,8 +13,8 @@
 namespace det::transport {
 
 /// What a node knows of its descendants: it merges their beats into its own ones, and passes the requests of
-/// the supervisor on. Thread-safe; only wait_for_children() blocks. Time is given, so that tests have a clock
-/// of their own.
+/// the supervisor on. Thread-safe; only wait_for_children() and wait_until_told() block. Time is given, so
+/// that tests have a clock of their own.
 class Subtree {
 public:
     using TimePoint = std::chrono::steady_clock::time_point;
