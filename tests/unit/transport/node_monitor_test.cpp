@@ -454,7 +454,9 @@ BOOST_FIXTURE_TEST_CASE(nodes_of_a_tree_that_end_at_the_same_time_are_told_that_
         if (is_told) BOOST_TEST((this->node(node).presence == Presence::left), node);
     }
     BOOST_TEST_MESSAGE(told << " of " << nodes << " were told");
-    BOOST_TEST(told >= nodes / 2);
+    // Guaranteed is only that the supervisor knows of the end of a node that was told: a node waits for a
+    // second at most. 50 runs on two cores with a load of 15 to 30 have told all.
+    BOOST_TEST(told >= nodes * 9 / 10);
 }
 
 BOOST_FIXTURE_TEST_CASE(children_of_a_killed_or_suspended_node_get_another_parent, TreeFixture) {
