@@ -10,66 +10,17 @@
 #include <algorithm>
 #include <csignal>
 #include <fmt/format.h>
-#include <fstream>
 
 #include "log_policies.hpp"
 #include "progress_files.hpp"
 #include "quick_failure.hpp"
+#include "srun_errors.hpp"
 
 namespace det::launch::supervisor {
 namespace {
 
 bool contains(std::vector<std::string> const& hosts, std::string const& host) {
     return std::find(hosts.begin(), hosts.end(), host) != hosts.end();
-}
-
-constexpr std::uint64_t output_part_bytes = std::uint64_t{64} << 10;
-
-/// srun's errors in a part of the file, at most output_part_bytes long, without their "srun: error: ".
-std::vector<std::string> find_srun_errors(std::filesystem::path const& output, std::uint64_t begin_bytes,
-                                          std::uint64_t end_bytes) {
-    constexpr std::string_view mark = "srun: error: ";
-    std::vector<std::string> errors;
-    if (end_bytes <= begin_bytes) return errors;
-    std::string text(std::min(end_bytes - begin_bytes, output_part_bytes), '\0');
-    std::ifstream file(output, std::ios::binary);
-    file.seekg(static_cast<std::streamoff>(begin_bytes));
-    file.read(text.data(), static_cast<std::streamsize>(text.size()));
-    text.resize(static_cast<std::size_t>(file.gcount()));
-    for (auto const line : split_lines(text)) {
-        if (line.starts_with(mark)) errors.emplace_back(trim(line.substr(mark.size())));
-    }
-    return errors;
-}
-
-/// The nodes that srun's error calls lost: "Node failure on n[1-2]" names them, "Cannot communicate with node
-/// 1.  Aborting job." has an index of the nodes of its step. Any program may write such a line: what is not a
-/// node of the run is left out.
-/// \param is_script whether srun may be that of a script, whose step may have fewer nodes
-std::vector<std::string> find_lost_hosts(std::string_view error, std::vector<std::string> const& hosts,
-                                         bool is_script) {
-    constexpr std::string_view names_begin = "Node failure on ",
-                               index_begin = "Cannot communicate with node ";
-    if (error.starts_with(names_begin)) {
-        auto lost = expand_host_list(error.substr(names_begin.size())).value_or(std::vector<std::string>());
-        std::erase_if(lost, [&](auto const& host) { return !contains(hosts, host); });
-        return lost;
-    }
-    if (is_script || !error.starts_with(index_begin)) return {};
-    auto const rest = error.substr(index_begin.size());
-    auto const index = parse_integer<std::size_t>(rest.substr(0, rest.find('.')));
-    if (!index || *index >= hosts.size()) return {};
-    return {hosts[*index]};
-}
-
-/// The node on which srun could not start its task: "Task launch for StepId=7.0 failed on node n1:
-/// Communication connection failure". Empty for any other error.
-std::string_view find_refused_host(std::string_view error) {
-    constexpr std::string_view begin = "Task launch for ", before_host = " failed on node ";
-    auto const at = error.find(before_host);
-    if (!error.starts_with(begin) || at == error.npos) return {};
-    auto const rest = error.substr(at + before_host.size());
-    return rest.substr(0, rest.find(':'));
 }
 
 /// How long after the start of a step a node may have begun without a trace. Nodes of the second level of the
