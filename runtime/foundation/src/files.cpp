@@ -2,6 +2,7 @@
 #include <det/foundation/files.hpp>
 #include <det/foundation/foreign_tree.hpp>
 #include <det/foundation/shared_directory.hpp>
+#include <det/foundation/temporary_names.hpp>
 #include <det/foundation/text.hpp>
 
 #include <algorithm>
@@ -228,7 +229,12 @@ Status make_directories(fs::path const& path, mode_t mode) {
     if (path.has_parent_path() && path != path.root_path() && !path_exists(path.parent_path())) {
         DET_TRY(make_directories(path.parent_path(), mode));
     }
-    DET_TRY(make_directory(path, mode));
+    bool const was_absent = !path_exists(path);
+    DET_TRY_ASSIGN(bool const is_new, make_directory(path, mode));
+    // Made by a process that does the same at the same time, or by this one: the reply of an NFS server was
+    // lost, and the request repeated. Then it has not got its mode.
+    bool const may_lack_mode = !is_new && was_absent && mode_of_new_file(path, mode) != mode;
+    if (may_lack_mode) (void)make_own_directory(path, mode);
     return Ok{};
 }
 

@@ -1,6 +1,8 @@
 #include <det/foundation/files.hpp>
+#include <det/foundation/shared_directory.hpp>
 #include <det/foundation/temporary_names.hpp>
 
+#include <cerrno>
 #include <fmt/format.h>
 #include <sys/stat.h>
 
@@ -13,6 +15,20 @@ namespace fs = std::filesystem;
 fs::path temporary_name(fs::path const& directory, std::string_view prefix) {
     auto const [a, b] = random_words<2>();
     return directory / fmt::format("{}{:08x}{:08x}", prefix, a, b);
+}
+
+Status make_own_directory(fs::path const& path, mode_t mode) {
+    struct stat info {};
+    if (::mkdir(path.c_str(), mode) != 0) {
+        int const failed = errno;
+        if (::lstat(path.c_str(), &info) != 0 || !S_ISDIR(info.st_mode))
+            return os_error(fmt::format("make the directory '{}'", path.string()), failed);
+    }
+    if (auto const shared = mode_of_new_file(path, mode); shared != mode) mode = shared | S_ISGID;
+    if ((info.st_mode & 07777) == mode) return Ok{};
+    if (::chmod(path.c_str(), mode) != 0)
+        return os_error(fmt::format("set the mode of '{}'", path.string()), errno);
+    return Ok{};
 }
 
 void remove_old_temporaries(fs::path const& directory, std::string_view prefix, fs::path const& fresh) {

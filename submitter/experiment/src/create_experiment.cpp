@@ -84,8 +84,8 @@ Status prepare_root(SubmissionRequest const& request, Context& context) {
 /// Writes all files of an experiment that exist before its jobs are submitted; spec.json comes last.
 Status fill_directory(SubmissionRequest const& request, RenderedExperiment const& experiment) {
     auto const& layout = experiment.layout;
-    DET_TRY(make_directory(layout.events()));
-    DET_TRY(make_directory(layout.trials()));
+    DET_TRY(make_own_directory(layout.events()));
+    DET_TRY(make_own_directory(layout.trials()));
     DET_TRY(write_submission_files(request, experiment));
     if (request.script) DET_TRY(write_file(layout.batch_script(), request.script->text, 0700));
     // Without this file, `run` is desired. Writing it only for a paused experiment saves a write that waits
@@ -107,7 +107,7 @@ struct Contents {
 Result<RenderedExperiment> stage(Contents const& contents, ExperimentId id, fs::path const& directory) {
     auto const& request = contents.request;
     DET_TRY(remove_tree(directory));
-    DET_TRY(make_directory(directory));
+    DET_TRY(make_own_directory(directory));
     auto spec = make_spec(request, id, contents.code, contents.created, contents.arrays);
     // Again, now that all directories exist.
     DET_TRY(require_trusted_root(request.root, request.trust));

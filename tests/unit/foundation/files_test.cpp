@@ -1,5 +1,6 @@
 #include <det/foundation/descriptor_contents.hpp>
 #include <det/foundation/files.hpp>
+#include <det/foundation/temporary_names.hpp>
 
 #include <boost/test/unit_test.hpp>
 #include <sys/stat.h>
@@ -57,6 +58,34 @@ BOOST_AUTO_TEST_CASE(a_rename_that_an_nfs_server_has_carried_out_twice_counts_as
     }
     BOOST_TEST(must(read_file(directory / "file")) == "new");
     BOOST_TEST((must(list_directory(directory.path())) == std::vector<std::string>{"file", "to"}));
+}
+
+BOOST_AUTO_TEST_CASE(directories_that_an_nfs_server_has_made_twice_have_their_mode) {
+    TemporaryDirectory directory;
+    auto const shared = directory / "shared";
+    must(make_directory(shared));
+    BOOST_REQUIRE(::chmod(shared.c_str(), 02750) == 0);
+    auto const mode_of = [](std::filesystem::path const& path) {
+        struct stat info {};
+        return ::stat(path.c_str(), &info) == 0 ? info.st_mode & 07777 : 0;
+    };
+    must(make_directory(shared / "private"));
+    BOOST_REQUIRE(::chmod((shared / "private").c_str(), 0700) == 0);
+    {
+        RepeatedCalls const repeated;
+        must(make_own_directory(shared / "own"));
+        must(make_own_directory(directory / "own"));
+        must(make_directories(shared / "a/b"));
+        must(make_directories(shared / "private"));
+    }
+    BOOST_TEST(mode_of(shared / "own") == 02750u);
+    BOOST_TEST(mode_of(directory / "own") == 0700u);
+    BOOST_TEST(mode_of(shared / "a") == 02750u);
+    BOOST_TEST(mode_of(shared / "a/b") == 02750u);
+    BOOST_TEST(mode_of(shared / "private") == 0700u);
+    must(write_file(directory / "file", ""));
+    BOOST_TEST(!make_own_directory(directory / "file"));
+    BOOST_TEST(!make_own_directory(directory / "no/such"));
 }
 
 BOOST_AUTO_TEST_CASE(a_file_that_another_host_replaces_while_it_is_read_is_read_again) {

@@ -2,8 +2,10 @@
 #include "run_record.hpp"
 
 #include <det/foundation/files.hpp>
+#include <det/foundation/shared_directory.hpp>
 
 #include <boost/test/unit_test.hpp>
+#include <sys/stat.h>
 
 #include "check_result.hpp"
 #include "repeated_calls.hpp"
@@ -43,6 +45,16 @@ BOOST_AUTO_TEST_CASE(a_run_whose_directory_an_nfs_server_has_made_twice_is_its_o
     BOOST_TEST(create_next() == 1u);
     BOOST_TEST(must(list_directory(trial.runs())) == (std::vector<std::string>{"0", "1"}),
                boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(a_run_whose_directory_an_nfs_server_has_made_twice_is_shared_as_its_trial_is) {
+    must(make_directories(trial.runs()));
+    BOOST_REQUIRE(::chmod(trial.runs().c_str(), 02750) == 0);
+    RepeatedCalls const repeated;
+    struct stat info {};
+    BOOST_REQUIRE(::stat(trial.run(create_next()).path().c_str(), &info) == 0);
+    BOOST_TEST((info.st_mode & 07777) == 02750u);
+    BOOST_TEST(shares_new_files(trial.run(0).path()));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -45,7 +45,7 @@ Result<RunId> RunRecord::create_next(BatchJob const& batch_job, TrialId trial) {
     // The directory gets its name by rename(2), which fails if there is one with files. After mkdir(2) an NFS
     // client whose reply was lost would take its own directory for that of another process.
     auto const fresh = temporary_name(directory.runs(), ".new-");
-    DET_TRY(make_directory(fresh));
+    DET_TRY(make_own_directory(fresh));
     auto const written = write_secret_file(fresh / layout.rendezvous().filename(), new_rendezvous());
     if (written && rename_own(fresh, layout.path()) == 0) return run;
     int const failed = errno;
