@@ -131,24 +131,28 @@ Result<RenderedExperiment> stage_next(Contents const& contents, Cleanup& cleanup
     return staged;
 }
 
-/// Takes a free number for a staged experiment and gives its directory that name. mkdir takes the number,
-/// because it is atomic on every file system that clusters have; rename(2) then replaces the empty directory.
-/// If another creation has taken the number since, writes the files again.
+/// Gives the directory of a staged experiment a free number as its name. rename(2) fails if an experiment has
+/// the name; if its reply is lost on NFS, rename_own() sees that it has succeeded, which nothing can see of a
+/// mkdir(2). If another creation has taken the number since, writes the files again.
 Result<RenderedExperiment> place(RenderedExperiment staged, Contents const& contents, Cleanup& cleanup,
                                  SyncThread& syncs) {
     auto const& root = contents.request.root;
     auto const directory = staged.layout.path();
     for (auto id = staged.spec.id;; ++id.value) {
         ExperimentLayout const layout(root, id);
-        DET_TRY_ASSIGN(bool const is_mine, make_directory(layout.path()));
-        if (!is_mine) continue;
-        cleanup.add(layout.path());
+        // rename(2) replaces an empty directory. One is there for a moment if an older det-submit takes the
+        // number with mkdir(2), and for good if that was killed then.
+        if (path_exists(layout.path())) continue;
         if (id != staged.spec.id) {
             DET_TRY_ASSIGN(staged, stage(contents, id, directory));
+            if (path_exists(layout.path())) continue;
         }
-        if (rename_own(directory, layout.path()) != 0)
+        if (rename_own(directory, layout.path()) != 0) {
+            if (errno == ENOTEMPTY || errno == EEXIST) continue;
             return os_error(fmt::format("rename '{}' to '{}'", directory.string(), layout.path().string()),
                             errno);
+        }
+        cleanup.add(layout.path());
         staged.layout = layout;
         for (auto& script : staged.scripts) script.path = layout.script(script.array.first_trial);
         syncs.add_directory(layout.path());

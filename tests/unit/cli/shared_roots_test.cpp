@@ -13,6 +13,7 @@
 
 #include "create_support.hpp"
 #include "example_experiments.hpp"
+#include "repeated_calls.hpp"
 
 using namespace det;
 using namespace det::cli;
@@ -105,6 +106,36 @@ BOOST_FIXTURE_TEST_CASE(the_site_shares_and_the_owner_may_refuse, CreateFixture)
     must(write_file(root.path() / "sharing", "everybody\n"));
     BOOST_TEST(create() == to_int(ExitCode::could_not));
     BOOST_TEST(contains(err, "is neither 'private' nor 'group'"), err);
+}
+
+BOOST_FIXTURE_TEST_CASE(an_experiment_that_an_nfs_server_has_made_twice_keeps_its_number_and_is_shared,
+                        CreateFixture) {
+    BOOST_REQUIRE_MESSAGE(run("config set sharing group") == 0, err);
+    {
+        RepeatedCalls const repeated;
+        BOOST_REQUIRE_MESSAGE(create() == 0, err);
+    }
+    BOOST_TEST(out == "Created experiment 1\n");
+    BOOST_TEST(must(list_directory(root.experiments())) == (std::vector<std::string>{"1"}),
+               boost::test_tools::per_element());
+    for (auto const& made : {experiment(1).path(), experiment(1).events(), experiment(1).trials()})
+        BOOST_TEST(mode_of(made) == 02750u, made.string());
+    BOOST_TEST(mode_of(experiment(1).spec()) == 0640u);
+}
+
+BOOST_FIXTURE_TEST_CASE(a_number_that_is_taken_at_the_last_moment_is_left_to_its_experiment, CreateFixture) {
+    BOOST_REQUIRE_MESSAGE(create() == 0, err);
+    std::filesystem::path const taken = experiment(2).path();
+    BeforeRenameTo const other(taken, [&] {
+        must(make_directories(taken));
+        must(write_file(taken / "spec.json", "theirs"));
+    });
+    BOOST_REQUIRE_MESSAGE(create() == 0, err);
+    BOOST_TEST(out == "Created experiment 3\n");
+    BOOST_TEST(must(read_file(taken / "spec.json")) == "theirs");
+    BOOST_TEST(must(parse_spec(must(read_file(experiment(3).spec())))).id.value == 3u);
+    BOOST_TEST(must(list_directory(root.experiments())) == (std::vector<std::string>{"1", "2", "3"}),
+               boost::test_tools::per_element());
 }
 
 BOOST_FIXTURE_TEST_CASE(sharing_again_takes_the_new_group_of_the_root, CreateFixture,
