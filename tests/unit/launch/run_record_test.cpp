@@ -57,4 +57,43 @@ BOOST_AUTO_TEST_CASE(a_run_whose_directory_an_nfs_server_has_made_twice_is_share
     BOOST_TEST(shares_new_files(trial.run(0).path()));
 }
 
+BOOST_AUTO_TEST_CASE(a_run_that_another_process_begins_meanwhile_supersedes_this_one) {
+    BOOST_TEST(create_next() == 0u);
+    {
+        BeforeRenameTo const rival(trial.run(1).path(), [&] { BOOST_TEST(create_next() == 1u); });
+        BOOST_TEST((must_fail(RunRecord::create_next(job, {ExperimentId{1}, 0})).code == codes::superseded));
+    }
+    BOOST_TEST(must(list_directory(trial.runs())) == (std::vector<std::string>{"0", "1"}),
+               boost::test_tools::per_element());
+    BOOST_TEST(create_next() == 2u);
+}
+
+BOOST_AUTO_TEST_CASE(an_empty_directory_of_a_killed_process_becomes_that_of_the_run) {
+    BeforeRenameTo const other(trial.run(0).path(), [&] { must(make_directory(trial.run(0).path())); });
+    BOOST_TEST(create_next() == 0u);
+    BOOST_TEST(path_exists(trial.run(0).rendezvous()));
+    BOOST_TEST(must(list_directory(trial.runs())).size() == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(a_directory_that_cannot_get_its_name_is_removed) {
+    BeforeRenameTo const other(trial.run(0).path(), [&] { must(write_file(trial.run(0).path(), "a file")); });
+    BOOST_TEST((must_fail(RunRecord::create_next(job, {ExperimentId{1}, 0})).code != codes::superseded));
+    BOOST_TEST(must(list_directory(trial.runs())) == (std::vector<std::string>{"0"}),
+               boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(directories_of_killed_supervisors_are_removed_a_day_later) {
+    auto const old = trial.runs() / ".new-0123456789abcdef", young = trial.runs() / ".new-fedcba9876543210";
+    for (auto const& [path, hours] : {std::pair{old, 25}, std::pair{young, 23}}) {
+        must(make_directories(path));
+        must(write_file(path / "rendezvous", "secret"));
+        std::filesystem::last_write_time(
+            path, std::filesystem::file_time_type::clock::now() - std::chrono::hours(hours));
+    }
+    BOOST_TEST(create_next() == 0u);
+    BOOST_TEST(
+        must(list_directory(trial.runs())) == (std::vector<std::string>{young.filename().string(), "0"}),
+        boost::test_tools::per_element());
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -24,6 +24,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr std::string_view unfinished_prefix = ".new-";  // of a directory in runs/
+
 /// Whether the chief's journal has a record that fulfils the predicate; false also if the journal can't be
 /// read.
 template <class Predicate>
@@ -44,13 +46,14 @@ Result<RunId> RunRecord::create_next(BatchJob const& batch_job, TrialId trial) {
     auto const layout = directory.run(run.number);
     // The directory gets its name by rename(2), which fails if there is one with files. After mkdir(2) an NFS
     // client whose reply was lost would take its own directory for that of another process.
-    auto const fresh = temporary_name(directory.runs(), ".new-");
-    DET_TRY(make_own_directory(fresh));
-    auto const written = write_secret_file(fresh / layout.rendezvous().filename(), new_rendezvous());
-    if (written && rename_own(fresh, layout.path()) == 0) return run;
+    auto const fresh = temporary_name(directory.runs(), unfinished_prefix);
+    auto made = make_own_directory(fresh);
+    remove_old_temporaries(directory.runs(), unfinished_prefix, fresh);
+    if (made) made = write_secret_file(fresh / layout.rendezvous().filename(), new_rendezvous());
+    if (made && rename_own(fresh, layout.path()) == 0) return run;
     int const failed = errno;
     (void)remove_tree(fresh);
-    DET_TRY(Status(written));
+    DET_TRY(std::move(made));
     if (failed != ENOTEMPTY && failed != EEXIST)
         return os_error(fmt::format("make the directory '{}'", layout.path().string()), failed);
     return Error{codes::superseded, fmt::format("run {} of trial {} was begun by another process", run.number,
