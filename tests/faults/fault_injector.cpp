@@ -11,6 +11,7 @@
 #include <mutex>
 #include <set>
 #include <string>
+#include <string_view>
 #include <sys/types.h>
 #include <unistd.h>
 #include <utility>
@@ -105,31 +106,46 @@ public:
         if (fault_ == "short") return Fault::half;
         if (fault_ == "late") return Fault::error_after;
         if (fault_ == "twice") return Fault::twice;
+        if (error_of(fault_) == 0) {
+            std::fprintf(stderr, "DET_FAULT has no fault '%s'\n", fault_.c_str());
+            std::abort();
+        }
         return Fault::error;
     }
+    /// Called when the fault has been applied to a call that has had its effect.
+    void applied() { was_applied_ = true; }
     bool gives_late_errors() const { return fault_ == "late"; }
     /// Sets errno. Returns -1.
     int fail() const {
-        errno = fault_ == "ENOSPC" ? ENOSPC : fault_ == "EDQUOT" ? EDQUOT : EIO;
+        errno = gives_late_errors() ? EIO : error_of(fault_);
         return -1;
     }
     ~Injector() {
         unsynced.check_at_end();
-        if (count_file_.empty()) return;
-        if (auto* const file = std::fopen(count_file_.c_str(), "w")) {
-            std::fprintf(file, "%ld", count_);
-            std::fclose(file);
-        }
+        write_number(count_file_, count_);
+        write_number(applied_file_, was_applied_ ? 1 : 0);
     }
 
     std::mutex mutex;
     UnsyncedFiles unsynced;
 
 private:
+    /// 0: the name is not that of an error.
+    static int error_of(std::string_view name) {
+        return name == "EIO" ? EIO : name == "ENOSPC" ? ENOSPC : name == "EDQUOT" ? EDQUOT : 0;
+    }
+    static void write_number(std::string const& path, long number) {
+        auto* const file = path.empty() ? nullptr : std::fopen(path.c_str(), "w");
+        if (file == nullptr) return;
+        std::fprintf(file, "%ld", number);
+        std::fclose(file);
+    }
+
     std::string const below_ = text_of("DET_FAULT_BELOW"), fault_ = text_of("DET_FAULT"),
-                      count_file_ = text_of("DET_FAULT_COUNT");
+                      count_file_ = text_of("DET_FAULT_COUNT"), applied_file_ = text_of("DET_FAULT_APPLIED");
     long const at_ = std::atol(text_of("DET_FAULT_AT").c_str());
     long count_ = 0;
+    bool was_applied_ = false;
 };
 
 Injector& injector() {
@@ -153,14 +169,14 @@ auto on_file(int fd, Call call, Then then) -> decltype(call(false)) {
     auto const result = call(fault == Fault::half);
     Lock const lock(state.mutex);
     if (result >= 0) then(state.unsynced);
+    if (fault == Fault::error_after) state.applied();
     if (fault == Fault::error_after) return state.fail();
     return result;
 }
 
 /// The same of a call with a path.
-/// \param withdraw takes the result of a call that must seem to have failed, or that is to be repeated;
-/// returns
-///     whether it stays and can be repeated
+/// \param withdraw takes the result of a call that must seem to have failed, or that is to be repeated.
+///        Returns whether the effect of the call stays, so that it can be repeated.
 template <class Call, class Then, class Withdraw>
 int on_path(char const* path, Call call, Then then, Withdraw withdraw) {
     auto& state = injector();
@@ -173,11 +189,13 @@ int on_path(char const* path, Call call, Then then, Withdraw withdraw) {
     }
     int result = call();
     bool const has_effect = result >= 0;
-    if (fault == Fault::twice && withdraw(result)) result = call();
+    bool const is_repeated = fault == Fault::twice && withdraw(result);
+    if (is_repeated) result = call();
     int const reason = errno;
     bool const is_withdrawn = fault == Fault::error_after && !withdraw(result);
     Lock const lock(state.mutex);
     if (has_effect && !is_withdrawn) then(state.unsynced, result);
+    if (is_repeated || fault == Fault::error_after) state.applied();
     if (fault == Fault::error_after) return state.fail();
     errno = reason;
     return result;
@@ -250,6 +268,7 @@ int close(int fd) {
             if (fault == Fault::error) return injector().fail();
             injector().unsynced.closed(fd);
             if (fault == Fault::error_after) {
+                injector().applied();
                 real<int(int)>("close")(fd);
                 return injector().fail();
             }
