@@ -72,8 +72,11 @@ Result<bool> link_bytes(fs::path const& path, std::string_view bytes, mode_t mod
     return link_new_file(temporary.path(), path);
 }
 
-/// Whether the path names this file.
-bool is_file(fs::path const& path, struct stat const& file) {
+/// Whether the server has this file under the name. An NFS client that has had no reply to a change still has
+/// the names of before; it asks the server about them once the directory is opened.
+bool is_file_on_server(fs::path const& path, struct stat const& file) {
+    auto const parent = path.has_parent_path() ? path.parent_path() : fs::path(".");
+    UniqueFd const directory(::open(parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     struct stat info {};
     return ::lstat(path.c_str(), &info) == 0 && info.st_dev == file.st_dev && info.st_ino == file.st_ino;
 }
@@ -183,11 +186,12 @@ Result<bool> link_new_file(fs::path const& from, fs::path const& to) {
     if (::link(from.c_str(), to.c_str()) == 0) return true;
     int const failed = errno;
     struct stat info = {};
-    // If the answer to a request is lost, an NFSv3 client sends it again. The server has already made
-    // the link and answers EEXIST, or a soft mount gives up. The second link of the file is then `to`.
-    bool const has_link = ::stat(from.c_str(), &info) == 0 && info.st_nlink > 1;
-    if (has_link && (failed == EEXIST || is_file(to, info))) return true;
-    if (failed == EEXIST) return false;
+    bool const is_known = ::stat(from.c_str(), &info) == 0;
+    // If the answer to a request is lost, an NFSv3 client sends it again. The server has already made the
+    // link and answers EEXIST, with the number of links. The second one is then `to`.
+    if (failed == EEXIST) return is_known && info.st_nlink > 1;
+    // A soft mount has given up. An NFSv4 client still has the number of links of before.
+    if (is_known && is_file_on_server(to, info)) return true;
     return os_error("create " + quoted(to), failed);
 }
 
@@ -196,7 +200,7 @@ int rename_own(fs::path const& from, fs::path const& to) {
     bool const is_known = ::lstat(from.c_str(), &info) == 0;
     if (::rename(from.c_str(), to.c_str()) == 0) return 0;
     int const failed = errno;
-    bool const is_renamed = is_known && is_file(to, info);
+    bool const is_renamed = is_known && is_file_on_server(to, info);
     errno = failed;
     return is_renamed ? 0 : -1;
 }

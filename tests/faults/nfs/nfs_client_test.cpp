@@ -1,6 +1,7 @@
 // The NFS client of the fault campaigns (faults-nfs-client) does what README.md says. Two mounts of one
 // directory are two hosts.
 #include <det/foundation/files.hpp>
+#include <det/foundation/temporary_names.hpp>
 
 #include <boost/test/unit_test.hpp>
 #include <cerrno>
@@ -255,6 +256,22 @@ BOOST_AUTO_TEST_CASE(a_lock_holds_for_both_hosts) {
     BOOST_TEST(error_of(::flock(on_b.get(), LOCK_EX | LOCK_NB)) == EWOULDBLOCK);
     std::jthread const waiting([&] { BOOST_REQUIRE(::flock(on_b.get(), LOCK_EX) == 0); });
     BOOST_TEST(::flock(on_a.get(), LOCK_UN) == 0);
+}
+
+BOOST_AUTO_TEST_CASE(a_link_and_a_rename_that_a_soft_mount_gives_up_are_seen_to_have_their_effect) {
+    TwoHosts const hosts;
+    if (!hosts.are_up()) return;
+    for (auto const* name : {"file", "from", "third"}) append(hosts.a(name), name);
+    BOOST_TEST(size_of(hosts.a("link")) == -1);
+    BOOST_TEST(size_of(hosts.a("to")) == -1);
+    must(hosts.host_a().lose_replies("error", 100, 1));
+    BOOST_TEST(must(link_new_file(hosts.a("file"), hosts.a("link"))));
+    BOOST_TEST(rename_own(hosts.a("from"), hosts.a("to")) == 0);
+    BOOST_TEST(rename_own(hosts.a("third"), hosts.a("no/such")) == -1);
+    must(make_own_directory(hosts.a("directory")));
+    must(hosts.host_a().lose_replies("nothing", 0, 1));
+    BOOST_TEST((must(list_directory(hosts.server(""))) ==
+                std::vector<std::string>{"directory", "file", "link", "third", "to"}));
 }
 
 }  // namespace nfs_client_test

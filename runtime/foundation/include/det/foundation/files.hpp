@@ -58,7 +58,7 @@ Result<bool> link_new_file(std::filesystem::path const& from, std::filesystem::p
 
 /// rename(2) of a file or directory that no other process renames. If the server's reply is lost, an NFSv3
 /// client sends the request again, and the server, which has renamed already, answers ENOENT; a soft mount
-/// gives up. The name counts as changed then. Returns 0, or -1 and sets errno.
+/// gives up. It counts as renamed if `to` is then seen to name the file. Returns 0, or -1 and sets errno.
 int rename_own(std::filesystem::path const& from, std::filesystem::path const& to);
 
 /// Writes all bytes and repeats write(2) as needed. `fd` must be in blocking mode; an error message names
