@@ -19,9 +19,20 @@ def load_epoch(core_context, info):
         return json.loads((path / "state.json").read_text())["epoch"]
 
 
+def write_text(path, text):
+    """Repeats a write that fails, as on NFS with a soft mount: the library knows nothing of it."""
+    for _ in range(9):
+        try:
+            return path.write_text(text)
+        except OSError as error:
+            print(f"repeats a write: {error}", flush=True)
+            time.sleep(0.1)
+    return path.write_text(text)
+
+
 def save_epoch(core_context, epoch):
     with core_context.checkpoint.store_path({"steps_completed": epoch}) as (path, _):
-        (path / "state.json").write_text(json.dumps({"epoch": epoch}))
+        write_text(path / "state.json", json.dumps({"epoch": epoch}))
 
 
 def wait_while_held(core_context, hold_file):
@@ -36,7 +47,7 @@ def train(core_context, info):
     epoch = load_epoch(core_context, info)
     print(f"trial {info.trial.trial_id} begins at epoch {epoch}", flush=True)
     while epoch < hparams.get("epochs", 27):
-        pathlib.Path("pid").write_text(str(os.getpid()))
+        write_text(pathlib.Path("pid"), str(os.getpid()))
         time.sleep(hparams.get("epoch_seconds", 0.1))
         epoch += 1
         loss = hparams["floor"] + 1 / epoch

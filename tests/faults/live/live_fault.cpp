@@ -348,10 +348,10 @@ constexpr LiveFault nfs_fault_table[] = {
     {"NFS: operations are repeated", "finished failed", Ending::completed, repeat_operations, Seam::nfs,
      "batch-script"},
     {"NFS: operations fail that are carried out", undisturbed, Ending::completed, fail_operations, Seam::nfs,
-     with_two_nodes},
-    // Their programs write files themselves, and that may fail.
-    {"NFS: operations fail that are carried out", "finished stopped-by-search failed", Ending::completed,
-     fail_operations, Seam::nfs, "asha batch-script"},
+     with_ranks},
+    // The script writes its files itself, and that may fail.
+    {"NFS: operations fail that are carried out", "finished failed", Ending::completed, fail_operations,
+     Seam::nfs, "batch-script"},
     {"NFS: power cut of a node", "node-failed", Ending::completed, cut_power_of_node, Seam::nfs,
      with_two_nodes},
     {"NFS: power cut of the supervisor's node", "none", Ending::completed, cut_power_of_batch_host,
