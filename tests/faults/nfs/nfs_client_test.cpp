@@ -3,10 +3,13 @@
 #include <det/foundation/files.hpp>
 #include <det/foundation/temporary_names.hpp>
 
+#include <atomic>
 #include <boost/test/unit_test.hpp>
 #include <cerrno>
 #include <dirent.h>
 #include <fcntl.h>
+#include <fmt/format.h>
+#include <future>
 #include <random>
 #include <sched.h>
 #include <sys/file.h>
@@ -54,6 +57,7 @@ public:
     NfsHost const& host_a() const { return *a_; }
     /// Ends the program of host A, as the end of a node does.
     void end_a() { a_.reset(); }
+    void end_b() { b_.reset(); }
 
 private:
     std::unique_ptr<NfsHost> start(std::string const& name, int cache_s) const {
@@ -82,6 +86,22 @@ std::string text_of(std::filesystem::path const& path) { return must(read_file(p
 
 /// The errno of a call; 0: it has succeeded.
 int error_of(int result) { return result == 0 ? 0 : errno; }
+
+constexpr auto limit = 30s;  // of a wait
+
+template <class Predicate>
+bool becomes_true(Predicate const& holds) {
+    auto const deadline = std::chrono::steady_clock::now() + limit;
+    while (!holds() && std::chrono::steady_clock::now() < deadline) std::this_thread::sleep_for(10ms);
+    return holds();
+}
+
+/// Whether a thread of this process waits in the kernel.
+bool is_blocked(pid_t thread) {
+    auto const stat = must(read_file(fmt::format("/proc/self/task/{}/stat", thread)));
+    auto const state = stat.at(stat.rfind(')') + 2);
+    return state == 'S' || state == 'D';
+}
 
 BOOST_AUTO_TEST_CASE(written_data_is_the_same_whatever_the_order_of_writes) {
     std::mt19937 random(1);
@@ -153,10 +173,8 @@ BOOST_AUTO_TEST_CASE(a_host_shows_new_attributes_and_names_after_the_time_of_its
     BOOST_TEST(size_of(hosts.b("absent")) == -1);
     append(hosts.a("file"), "23");
     append(hosts.a("absent"), "1");
-    auto const is_new = [&] { return size_of(hosts.b("file")) == 3 && size_of(hosts.b("absent")) == 1; };
-    auto const deadline = std::chrono::steady_clock::now() + 30s;
-    while (!is_new() && std::chrono::steady_clock::now() < deadline) std::this_thread::sleep_for(10ms);
-    BOOST_TEST(is_new());
+    BOOST_TEST(
+        becomes_true([&] { return size_of(hosts.b("file")) == 3 && size_of(hosts.b("absent")) == 1; }));
 }
 
 BOOST_AUTO_TEST_CASE(a_host_opens_the_file_that_another_host_has_put_in_the_place_of_an_old_one) {
@@ -240,22 +258,32 @@ BOOST_AUTO_TEST_CASE(a_file_that_another_host_removes_is_stale_and_one_that_its_
     BOOST_TEST(names[0].starts_with(".nfs"));
     own.reset();
     // The kernel tells of the end of a file after close(2) has returned.
-    auto const deadline = std::chrono::steady_clock::now() + 30s;
-    while (!must(list_directory(hosts.server(""))).empty() && std::chrono::steady_clock::now() < deadline)
-        std::this_thread::sleep_for(10ms);
-    BOOST_TEST(must(list_directory(hosts.server(""))).empty());
+    BOOST_TEST(becomes_true([&] { return must(list_directory(hosts.server(""))).empty(); }));
 }
 
 BOOST_AUTO_TEST_CASE(a_lock_holds_for_both_hosts) {
-    TwoHosts const hosts;
+    TwoHosts hosts;
     if (!hosts.are_up()) return;
     append(hosts.a("file"), "1");
     UniqueFd on_a(::open(hosts.a("file").c_str(), O_RDWR | O_CLOEXEC));
     UniqueFd const on_b(::open(hosts.b("file").c_str(), O_RDWR | O_CLOEXEC));
     BOOST_TEST(::flock(on_a.get(), LOCK_EX) == 0);
     BOOST_TEST(error_of(::flock(on_b.get(), LOCK_EX | LOCK_NB)) == EWOULDBLOCK);
-    std::jthread const waiting([&] { BOOST_REQUIRE(::flock(on_b.get(), LOCK_EX) == 0); });
+    std::atomic<pid_t> thread = 0;
+    std::promise<int> locking;
+    auto locked = locking.get_future();
+    std::jthread const waiting([&] {
+        thread = ::gettid();
+        locking.set_value(error_of(::flock(on_b.get(), LOCK_EX)));
+    });
+    BOOST_TEST(becomes_true([&] { return thread != 0 && is_blocked(thread); }));
+    BOOST_TEST((locked.wait_for(0s) == std::future_status::timeout));
     BOOST_TEST(::flock(on_a.get(), LOCK_UN) == 0);
+    bool const has_ended = locked.wait_for(limit) == std::future_status::ready;
+    BOOST_TEST(has_ended);
+    if (!has_ended) hosts.end_b();  // flock(2) fails then, and the thread can be joined
+    BOOST_TEST(locked.get() == 0);
+    BOOST_TEST(error_of(::flock(on_a.get(), LOCK_EX | LOCK_NB)) == EWOULDBLOCK);
 }
 
 BOOST_AUTO_TEST_CASE(a_link_and_a_rename_that_a_soft_mount_gives_up_are_seen_to_have_their_effect) {
