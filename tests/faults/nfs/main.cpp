@@ -1,13 +1,13 @@
 // faults-nfs-client SERVED MOUNTED [--cache SECONDS] [--write-back SECONDS]: mounts a directory as an NFS
 // client shows it that is mounted with actimeo=SECONDS. Prints "ready". Reads commands from stdin and answers
 // each with a line:
-//   lose nothing|repeat|error PERCENT SEED    loses replies of the server from now on; answers "done N", the
-//   number
-//                                             of replies that were lost so far
-//   cut                                       a power cut of the host: drops what is not written to the
-//   server, and
-//                                             answers no request from now on; answers "done FILES BYTES"
-//   exit                                      unmounts; so does the end of stdin
+//   lose nothing|repeat|error PERCENT SEED
+//     loses replies of the server from now on; answers "done N", the number of replies lost so far
+//   cut
+//     a power cut of the host: drops what is not written to the server, and answers no request from now
+//     on; answers "done FILES BYTES"
+//   exit
+//     unmounts; so does the end of stdin
 // SERVED and MOUNTED may be the same directory. README.md says what the client guarantees.
 #include <det/foundation/text.hpp>
 
@@ -69,12 +69,12 @@ private:
         if (count <= 0) return;
         text_.append(buffer.data(), static_cast<std::size_t>(count));
         for (auto end = text_.find('\n'); end != std::string::npos; end = text_.find('\n')) {
-            say(obey(text_.substr(0, end)));
+            say(execute(text_.substr(0, end)));
             text_.erase(0, end + 1);
         }
     }
 
-    std::string obey(std::string const& command) {
+    std::string execute(std::string const& command) {
         auto const words = split(command, ' ');
         if (words[0] == "exit") has_ended_ = true;
         if (words[0] == "exit") return "done";
