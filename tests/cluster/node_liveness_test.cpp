@@ -279,7 +279,7 @@ BOOST_AUTO_TEST_CASE(a_node_whose_slurmstepd_is_killed_ends_the_run_although_the
 
 BOOST_AUTO_TEST_CASE(connected_nodes_make_no_file_and_their_ends_are_known) {
     must(write_file(home() / "code/work.sh",
-                    "while [ ! -e ~/end ]; do sleep 0.2; done\n"
+                    "while [ ! -e ~/end-$DET_TRIAL_RUN_ID ]; do sleep 0.2; done\n"
                     "[ $DET_TRIAL_RUN_ID = 1 ] || [ $SLURM_PROCID != 2 ] || exit 9\n"
                     "[ $DET_TRIAL_RUN_ID = 1 ] || sleep 1000\n",
                     0644));
@@ -288,10 +288,13 @@ BOOST_AUTO_TEST_CASE(connected_nodes_make_no_file_and_their_ends_are_known) {
     wait_until([&] { return wrappers().size() == 4; }, 120s, "it runs");
     // Longer than the delay after which nodes that are not connected make files.
     std::this_thread::sleep_for(15s);
-    shell("touch end");
+    shell("touch end-0");
     // In the first run a rank fails, and Slurm kills the others. In the second one all end in order.
     wait_for_run(id, 1);
     CreatedNames const second(run_directory(id, 1));
+    wait_until([&] { return processes("bash", "DET_TRIAL_RUN_ID=1").size() >= 4; }, 120s, "it runs again");
+    std::this_thread::sleep_for(3s);  // the nodes have joined
+    shell("touch end-1");
     wait_until([&] { return !runs(id).back().at("ended").is_null() && runs(id).size() == 2; }, 120s,
                "the end");
     BOOST_TEST(runs(id).at(0).at("cause") == "failed");
