@@ -277,6 +277,24 @@ BOOST_AUTO_TEST_CASE(a_node_whose_slurmstepd_is_killed_ends_the_run_although_the
     shell(fmt::format("det experiment kill {}", id));
 }
 
+BOOST_AUTO_TEST_CASE(a_node_whose_slurmstepd_and_wrapper_are_killed_is_gone_although_it_has_no_file) {
+    // A node may be called gone 23 s after it was found that its host refuses connections.
+    auto const id = create(2, "--config slurm.node_timeout=4", "DET_SILENCE_S=30");
+    std::this_thread::sleep_for(3s);  // the nodes have joined, and were tried to be reached
+    for (auto const pid : wrappers("n1")) {
+        ::kill(parent_of(pid), SIGKILL);
+        ::kill(pid, SIGKILL);
+    }
+    auto const killed_at = steady_clock::now();
+    wait_until([&] { return !runs(id).at(0).at("ended").is_null(); }, 180s, "the run ends");
+    BOOST_TEST_MESSAGE("the run ended after " << (steady_clock::now() - killed_at) / 1s << " s");
+    BOOST_TEST(!path_exists(run_directory(id, 0) / "node-1.pulse"));
+    BOOST_TEST(!path_exists(run_directory(id, 0) / "node-1.left"));
+    auto const message = runs(id).at(0).at("message").get<std::string>();
+    BOOST_TEST(message.find("node n1 sent no heartbeat for too long") != std::string::npos, message);
+    shell(fmt::format("det experiment kill {}", id));
+}
+
 BOOST_AUTO_TEST_CASE(connected_nodes_make_no_file_and_their_ends_are_known) {
     must(write_file(home() / "code/work.sh",
                     "while [ ! -e ~/end-$DET_TRIAL_RUN_ID ]; do sleep 0.2; done\n"
