@@ -5,8 +5,9 @@
 #include <det/journal/event_log.hpp>
 
 #include <algorithm>
-#include <fcntl.h>
 #include <fmt/format.h>
+
+#include "read_or_look_again.hpp"
 
 namespace det::journal {
 namespace {
@@ -57,6 +58,18 @@ Result<std::vector<Event>> load_named(std::filesystem::path const& directory,
     return events;
 }
 
+Result<std::string> read_desired_file(std::filesystem::path const& path) {
+    return read_trusted_file(path, document_limit_bytes);
+}
+
+Result<DesiredState> parse_desired_file(std::filesystem::path const& path, Result<std::string> const& text) {
+    if (!text && text.error().code == codes::no_such_file) return DesiredState::run;
+    if (!text) return text.error();
+    auto desired = parse_desired(*text);
+    if (!desired) return std::move(desired).error().while_doing(fmt::format("reading '{}'", path.string()));
+    return desired;
+}
+
 }  // namespace
 
 Status append_event(std::filesystem::path const& directory, Event const& event, SyncThread* syncs) {
@@ -99,17 +112,11 @@ Result<std::vector<Event>> load_event_sequence(std::filesystem::path const& dire
 }
 
 Result<DesiredState> load_desired(std::filesystem::path const& path) {
-    auto const text = read_trusted_file(path, document_limit_bytes);
-    if (!text && text.error().code == codes::no_such_file) return DesiredState::run;
-    if (!text) return text.error();
-    auto desired = parse_desired(*text);
-    if (!desired) return std::move(desired).error().while_doing(fmt::format("reading '{}'", path.string()));
-    return desired;
+    return parse_desired_file(path, read_desired_file(path));
 }
 
 Result<DesiredState> load_newest_desired(std::filesystem::path const& path) {
-    UniqueFd const directory(::open(path.parent_path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    return load_desired(path);
+    return parse_desired_file(path, read_or_look_again(path, [&] { return read_desired_file(path); }));
 }
 
 Status write_desired(std::filesystem::path const& path, DesiredState desired) {

@@ -11,6 +11,8 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "read_or_look_again.hpp"
+
 namespace det::journal {
 namespace {
 
@@ -42,7 +44,7 @@ Result<JournalContents> load_journal(std::filesystem::path const& path, std::str
 }
 
 Result<JournalContents> salvage_journal(std::filesystem::path const& path, std::string const& only_group) {
-    auto bytes = read_trusted_file(path, journal_limit_bytes);
+    auto bytes = read_or_look_again(path, [&] { return read_trusted_file(path, journal_limit_bytes); });
     if (!bytes && bytes.error().code == codes::no_such_file) return JournalContents{};
     if (!bytes) return std::move(bytes).error();
     auto contents = parse_journal(*bytes, only_group);
@@ -88,7 +90,7 @@ Result<std::vector<RankMetrics>> load_other_ranks(RunLayout const& run, std::str
 }
 
 Result<std::string> read_journal_bytes(std::filesystem::path const& path, std::uint64_t offset_bytes) {
-    auto const fd = open_trusted_file(path);
+    auto const fd = read_or_look_again(path, [&] { return open_trusted_file(path); });
     if (!fd && fd.error().code == codes::no_such_file) return std::string();
     if (!fd) return fd.error();
     return read_journal_bytes(*fd, path, offset_bytes);

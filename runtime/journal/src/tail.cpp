@@ -4,6 +4,8 @@
 #include <det/journal/reader.hpp>
 #include <det/journal/tail.hpp>
 
+#include "read_or_look_again.hpp"
+
 namespace det::journal {
 
 Result<std::string> JournalTail::read_bytes() {
@@ -12,7 +14,7 @@ Result<std::string> JournalTail::read_bytes() {
         if (bytes) return bytes;
         close_file();  // an NFS server may have forgotten an open file (ESTALE)
     }
-    auto opened = open_trusted_file(path_);
+    auto opened = read_or_look_again(path_, [&] { return open_trusted_file(path_); });
     if (!opened && opened.error().code == codes::no_such_file) return std::string();
     if (!opened) return std::move(opened).error();
     file_ = *std::move(opened);
