@@ -16,7 +16,6 @@ using namespace det;
 using launch::supervisor::HeartbeatMonitor;
 using launch::supervisor::NodeContact;
 using launch::supervisor::NodeFiles;
-using launch::supervisor::read_silent_node_ns;
 
 namespace heartbeats_test {
 
@@ -208,19 +207,19 @@ BOOST_AUTO_TEST_CASE(a_node_that_has_written_and_neither_connects_nor_has_a_file
 }
 
 BOOST_AUTO_TEST_CASE(the_files_of_a_silent_node_say_whether_it_has_ended_in_order) {
-    auto const missing = read_silent_node_ns(run, 1);
+    auto const missing = launch::supervisor::SilentNodes(run).read_ns(1);
     BOOST_TEST(missing.has_value());
-    BOOST_TEST((read_silent_node_ns(run, 1) == missing));
+    BOOST_TEST((launch::supervisor::SilentNodes(run).read_ns(1) == missing));
     heartbeat(1);
-    auto const beaten = read_silent_node_ns(run, 1);
+    auto const beaten = launch::supervisor::SilentNodes(run).read_ns(1);
     BOOST_TEST((beaten != missing));
     heartbeat(1);
-    BOOST_TEST((read_silent_node_ns(run, 1) != beaten));
+    BOOST_TEST((launch::supervisor::SilentNodes(run).read_ns(1) != beaten));
     must(write_file(run.node_left(1), ""));
-    BOOST_TEST(read_silent_node_ns(run, 1).has_value());  // another task goes on
+    BOOST_TEST(launch::supervisor::SilentNodes(run).read_ns(1).has_value());  // another task goes on
     BOOST_TEST(!must(NodeFiles::list(run)).has_left(1));
     must(remove_tree(run.heartbeat(1)));
-    BOOST_TEST(!read_silent_node_ns(run, 1).has_value());
+    BOOST_TEST(!launch::supervisor::SilentNodes(run).read_ns(1).has_value());
     BOOST_TEST(must(NodeFiles::list(run)).has_left(1));
 }
 

@@ -34,10 +34,6 @@ std::optional<std::int64_t> SilentNodes::read_ns(int node) {
     return read_heartbeat_ns(heartbeat).value_or(no_file);
 }
 
-std::optional<std::int64_t> read_silent_node_ns(RunLayout const& run, int node) {
-    return SilentNodes(run).read_ns(node);
-}
-
 Result<NodeFiles> NodeFiles::list(RunLayout const& run) {
     DET_TRY_ASSIGN(auto names, list_directory(run.path()));
     std::ranges::sort(names);

@@ -60,9 +60,6 @@ private:
     std::optional<Result<NodeFiles>> files_;  // nullopt: not listed yet
 };
 
-/// The same for one node.
-std::optional<std::int64_t> read_silent_node_ns(RunLayout const& run, int node);
-
 /// Detects nodes of a run that are silent. A node that is not connected to the supervisor shows by its files
 /// whether its tasks live (wrap_rank's Heartbeat):
 ///

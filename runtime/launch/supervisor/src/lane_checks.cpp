@@ -80,10 +80,10 @@ RunAction Lane::look_at_nodes(RunStateMachine::Time now) {
         if (have_others_ended) run_->machine.on_others_ended(now);
         return action;
     }
-    auto const gone =
-        run_->gone.find(refusing, now,
-                        {[this] { return storage_answers() && can_write_storage(); },
-                         [this](int node) { return read_silent_node_ns(run_->record.layout(), node); }});
+    auto const gone = run_->gone.find(
+        refusing, now,
+        {[this] { return storage_answers() && can_write_storage(); },
+         [silent = SilentNodes(run_->record.layout())](int node) mutable { return silent.read_ns(node); }});
     if (!gone) return RunAction::wait;
     return run_->machine.on_silence(std::ranges::find(found, *gone, &NodeWatch::Lost::node)->host, now);
 }
