@@ -1,7 +1,6 @@
 #include <det/checkpoint/shared_fs_store.hpp>
 #include <det/checkpoint/stored_manifest.hpp>
 #include <det/foundation/files.hpp>
-#include <det/foundation/temporary_names.hpp>
 #include <det/foundation/uuid.hpp>
 
 #include <cerrno>
@@ -30,8 +29,7 @@ Error absent(std::string const& uuid, fs::path const& root) {
 }  // namespace
 
 Result<fs::path> SharedFsStore::create_directory(std::string const& uuid) {
-    DET_TRY(make_directories(root_));
-    DET_TRY(make_own_directory(path_of(uuid)));
+    DET_TRY(make_directories(path_of(uuid)));
     return path_of(uuid);
 }
 
