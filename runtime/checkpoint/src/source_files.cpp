@@ -126,10 +126,13 @@ Result<std::vector<CheckpointFile>> put_sources(Store& store, std::string const&
         DET_TRY_ASSIGN(auto file, sync_source(target, path, copied_from, store.write_retry()));
         files.push_back(std::move(file));
     }
+    SystemClock clock;
     for (auto const& directory : directories) {
-        // Ranks may share the checkpoint's own directory: publish() restricts it when all have written.
-        if (directory != target) DET_TRY(keep_from_others(directory));
-        DET_TRY(sync_directory(directory));
+        DET_TRY(repeat_write(clock, store.write_retry(), [&]() -> Status {
+            // Ranks may share the checkpoint's own directory: publish() restricts it when all have written.
+            if (directory != target) DET_TRY(keep_from_others(directory));
+            return sync_directory(directory);
+        }));
     }
     DET_TRY(store.put_files(uuid, files));
     return files;

@@ -18,7 +18,9 @@ namespace {
 namespace fs = std::filesystem;
 
 /// Adds the files and directories below `prefix` to the manifest, in sorted order, and syncs each directory.
-Status collect(fs::path const& root, std::string const& prefix, CheckpointManifest& manifest) {
+/// A failed sync of a file is not repeated: bytes that the program has written may be lost.
+Status collect(fs::path const& root, std::string const& prefix, WriteRetry const& retry,
+               CheckpointManifest& manifest) {
     DET_TRY_ASSIGN(auto const names, list_directory(root / prefix));
     for (auto const& name : names) {
         auto const relative = prefix.empty() ? name : prefix + "/" + name;
@@ -29,7 +31,7 @@ Status collect(fs::path const& root, std::string const& prefix, CheckpointManife
         }
         if (S_ISDIR(info.st_mode)) {
             manifest.directories.push_back(relative);
-            DET_TRY(collect(root, relative, manifest));
+            DET_TRY(collect(root, relative, retry, manifest));
         } else if (S_ISREG(info.st_mode)) {
             DET_TRY_ASSIGN(auto file, sync_and_sum(root, relative));
             manifest.files.push_back(std::move(file));
@@ -40,8 +42,11 @@ Status collect(fs::path const& root, std::string const& prefix, CheckpointManife
                 "write a copy of what the link points to"};
         }
     }
-    DET_TRY(keep_from_others(root / prefix));
-    return sync_directory(root / prefix);
+    SystemClock clock;
+    return repeat_write(clock, retry, [&]() -> Status {
+        DET_TRY(keep_from_others(root / prefix));
+        return sync_directory(root / prefix);
+    });
 }
 
 std::string sha256_of(std::string_view text) {
@@ -128,7 +133,7 @@ Result<CheckpointManifest> Store::commit(Description const& description, MayComm
                                 {},
                                 {},
                                 description.metadata};
-    DET_TRY(collect(directory, "", manifest));
+    DET_TRY(collect(directory, "", write_retry_, manifest));
     DET_TRY(put_files(description.uuid, manifest.files));
     DET_TRY(repeat_write(clock, write_retry_, [&] { return publish(manifest, may_commit); }));
     return manifest;

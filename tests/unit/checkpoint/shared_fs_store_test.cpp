@@ -4,8 +4,13 @@
 #include <det/foundation/uuid.hpp>
 #include <det/protocol/json.hpp>
 
+#include <atomic>
 #include <boost/test/unit_test.hpp>
+#include <cerrno>
 #include <map>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "check_result.hpp"
 #include "temporary_directory.hpp"
@@ -35,9 +40,39 @@ struct Fixture {
     }
 };
 
+/// So many of the next syncs of directories fail.
+std::atomic<int> failing_directory_syncs = 0;
+
 }  // namespace shared_fs_store_test
 
+extern "C" int fsync(int fd) {
+    struct stat info {};
+    bool const is_directory = ::fstat(fd, &info) == 0 && S_ISDIR(info.st_mode);
+    auto& failing = shared_fs_store_test::failing_directory_syncs;
+    if (is_directory && failing > 0) {
+        --failing;
+        errno = EIO;
+        return -1;
+    }
+    return static_cast<int>(::syscall(SYS_fsync, fd));
+}
+
 BOOST_FIXTURE_TEST_SUITE(shared_fs_store_test, Fixture)
+
+BOOST_AUTO_TEST_CASE(a_directory_that_cannot_be_synced_now_is_synced_later) {
+    for (int failures : {1, 4}) {
+        SharedFsStore patient{directory / "checkpoints"};
+        patient.set_write_retry({std::chrono::minutes(1), std::chrono::milliseconds(1)});
+        uuid = make_uuid();
+        auto const path = must(patient.create_directory(uuid));
+        must(make_directory(path / "shards"));
+        must(write_file(path / "shards/rank-0.bin", "bytes"));
+        failing_directory_syncs = failures;
+        must(patient.commit(description(), yes));
+        BOOST_TEST(failing_directory_syncs == 0);
+        BOOST_TEST(must(store.verify_on_disk(uuid)).files.size() == 2u);  // with the metadata
+    }
+}
 
 BOOST_AUTO_TEST_CASE(a_committed_checkpoint_is_found_and_verified) {
     auto const manifest = written();
