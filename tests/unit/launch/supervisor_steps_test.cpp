@@ -253,6 +253,27 @@ BOOST_AUTO_TEST_CASE(a_run_may_still_run_unless_its_end_is_confirmed) {
     BOOST_TEST(must(find_resume_point(trial, {{7}, 0}, {0, 1}, store)).may_still_run.value() == 0u);
 }
 
+BOOST_AUTO_TEST_CASE(steps_of_a_failed_node_may_live_when_the_job_is_queued_again) {
+    checkpoint::SharedFsStore store(root / "checkpoints");
+    auto const trial = experiment.trial(0);
+    auto const after = [&](Cause cause, NextAction next) {
+        must(remove_tree(trial.runs()));
+        must(make_directories(trial.run(0).path()));
+        auto life = must(journal::JournalWriter::create(trial.run(0).supervisor_journal()));
+        RunStarted started;
+        started.hosts = "n[0-1]";
+        must(life.append(started));
+        must(life.append(RunEnded{{}, cause, next, 1, ""}));
+        auto const point = must(find_resume_point(trial, {{7}, 0}, {0, 1}, store));
+        BOOST_TEST(point.step_ids_to_skip == (point.is_previous_run_lost ? 20u : 0u));
+        return point.is_previous_run_lost;
+    };
+    BOOST_TEST(after(Cause::node_failed, NextAction::left_to_slurm));
+    BOOST_TEST(after(Cause::node_failed, NextAction::requeue));
+    BOOST_TEST(!after(Cause::node_failed, NextAction::restart_in_place));
+    BOOST_TEST(!after(Cause::preempted, NextAction::requeue));
+}
+
 BOOST_AUTO_TEST_CASE(a_continuation_resets_failures_and_keeps_checkpoints) {
     checkpoint::SharedFsStore store(root / "checkpoints");
     auto const uuid = make_uuid();

@@ -47,6 +47,12 @@ struct PastRun {
         // After this record Slurm ends the processes of the job, but not on a node that does not answer.
         return ended->next_action == NextAction::left_to_slurm && has_heartbeats;
     }
+    /// Whether Slurm steps of the run may live on while its job, queued again, counts its steps from 0. A
+    /// failed node may have been cut off only, and Slurm may start the job there again at once.
+    bool may_leave_steps() const {
+        if (!started || !ended) return started.has_value();
+        return ended->cause == Cause::node_failed && ended->next_action != NextAction::restart_in_place;
+    }
     bool has_failed() const { return ended && counts_against_max_restarts(ended->cause); }
     /// Whether the run ended after a notice without the program's acknowledgement, and like a failure.
     bool ended_badly_after_notice() const {
@@ -243,12 +249,12 @@ Result<ResumePoint> find_resume_point(TrialLayout const& trial, TrialId id, RunR
             DET_TRY_ASSIGN(has_checkpoint, choice.use_newest(run, point));
         }
         point.is_progress_visible = point.is_progress_visible || !run.checkpoints.empty();
-        if (number == runs.back()) point.is_previous_run_lost = run.started && !run.ended;
+        if (number == runs.back()) point.is_previous_run_lost = run.may_leave_steps();
         auto const nodes = nodes_of(run);
         if (nodes && run.ended && lifecycle::was_requeued_to_grow(*run.ended))
             point.growths.push_back({run.ended->time, *nodes, nodes_after});
         if (nodes) nodes_after = nodes;
-        if (run.started) steps.push_front(steps_of(*run.started, !run.ended));
+        if (run.started) steps.push_front(steps_of(*run.started, run.may_leave_steps()));
         if (!point.may_still_run && run.may_still_run()) point.may_still_run = number;
         if (number < range.first_that_counts) continue;
         if (run.has_failed()) ++point.restarts;

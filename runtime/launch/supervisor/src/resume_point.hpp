@@ -35,7 +35,8 @@ struct ResumePoint {
     std::uint32_t slurm_failures_in_a_row = 0;
     bool has_begun_before = false;            // a task of an earlier run has started
     std::vector<std::string> bad_hosts = {};  // nodes that later runs must not use
-    // Whether the last run has no recorded end and may still run on a node that is cut off from the network
+    // Whether steps of the last run may live on a node that is cut off from the network: it has no recorded
+    // end, or a node of it has failed and the job was queued again
     bool is_previous_run_lost = false;
     std::uint32_t step_ids_to_skip = 0;  // if the previous run is lost: see count_step_ids_to_skip()
     /// The highest run whose tasks may still be running somewhere. Slurm or srun has confirmed the end of all

@@ -14,7 +14,7 @@ struct RunSlurmSteps {
     std::string job;  // in Slurm's form: "123_4"
     std::uint32_t restart_count = 0;
     std::uint32_t nodes = 1;
-    bool is_lost = false;  // no end is recorded: its steps may still run on nodes without a network
+    bool is_lost = false;  // its steps may still run on nodes without a network
 };
 
 /// The number of steps that a requeued job must skip after a lost run, so that its next step gets a number
