@@ -431,7 +431,7 @@ BOOST_FIXTURE_TEST_CASE(more_nodes_than_the_supervisor_has_children_are_a_tree, 
     // The child ends in order, and its parent reports that to the supervisor. Then the parent ends.
     int told = 0;
     for (auto const& [inner, child] : inner_nodes()) {
-        // On a loaded machine a node may end before it is told.
+        // On a loaded machine a node may end before the answer reaches it.
         if (processes.at(child)->leave()) {
             BOOST_TEST((node(child).presence == Presence::left), child);
             ++told;

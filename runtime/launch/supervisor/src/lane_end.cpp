@@ -183,10 +183,10 @@ bool Lane::has_step_ended() {
     return poll_exit() && run_->machine.silent_host().empty() && run_->lost_hosts.empty();
 }
 
-/// Whether tasks may live on nodes that have no heartbeat file. A node that was connected has said that its
-/// tasks have ended in order, or has left a file that says so; otherwise they were killed, are cut off, or
-/// live. The same holds for a node that has never connected while srun waits for it: it may just have begun.
-/// srun ends with 0 when it has heard of the end of every task.
+/// Whether tasks may live on nodes that have no heartbeat file. If the tasks of a node that was connected
+/// ended in order, the node has reported that to the supervisor or in a file (`node-K.left`); otherwise they
+/// were killed, are cut off, or live. The same holds for a node that has never connected while srun waits for
+/// it: it may just have begun. srun ends with 0 when it has heard of the end of every task.
 bool Lane::may_tasks_live() {
     if (!run_->step || !run_->nodes) return false;
     if (has_step_ended() && *poll_exit() == 0) return false;
