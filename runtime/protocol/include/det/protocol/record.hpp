@@ -110,7 +110,7 @@ struct CheckpointBegun {
 
 struct PreemptionAcknowledged {
     UtcTime time;
-    std::optional<UtcTime> noticed = {};  // when the notice reached the chief's node
+    std::optional<UtcTime> noticed = {};  // when the chief learned of it, perhaps from another rank
 };
 
 struct ProgressReported {
