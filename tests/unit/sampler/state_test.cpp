@@ -181,7 +181,12 @@ BOOST_AUTO_TEST_CASE(a_decision_among_a_thousand_trials_takes_less_than_50_ms) {
     }
     auto const best_ms = 1000.0 * static_cast<double>(best) / CLOCKS_PER_SEC;
     BOOST_TEST_MESSAGE("a decision takes " << best_ms << " ms");
-    BOOST_TEST(best_ms < 50);
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+    constexpr double limit_ms = 1000;  // a sanitizer's code takes four to fifteen times as long
+#else
+    constexpr double limit_ms = 50;
+#endif
+    BOOST_TEST(best_ms < limit_ms);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
