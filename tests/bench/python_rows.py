@@ -24,10 +24,10 @@ def print_row(name, pairs, unit):
     print(json.dumps(row), flush=True)
 
 
-def interleave(ours, peer):
-    """PAIRS pairs of the results of two functions. The first pair is not counted, and each is first in every second pair."""
+def interleave(ours, peer, count=PAIRS):
+    """Pairs of the results of two functions. The first pair is not counted, and each is first in every second pair."""
     pairs = []
-    for number in range(PAIRS + 1):
+    for number in range(count + 1):
         if number % 2 == 0:
             a, b = ours(), peer()
         else:
