@@ -1,5 +1,7 @@
 #include "snapshot.hpp"
 
+#include <det/foundation/instruction_sets.hpp>
+
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
@@ -50,7 +52,8 @@ constexpr std::size_t streamed_size_min_bytes = 4096;
 /// caches.
 void stream_copy(std::byte* to, std::byte const* from, std::size_t size_bytes) {
 #if defined(__x86_64__)
-    if (size_bytes >= streamed_size_min_bytes && __builtin_cpu_supports("avx2")) {
+    static bool const can_stream = has_instruction_set(InstructionSet::avx2);
+    if (size_bytes >= streamed_size_min_bytes && can_stream) {
         auto const head = (line_bytes - reinterpret_cast<std::uintptr_t>(to) % line_bytes) % line_bytes;
         auto const lines = (size_bytes - head) / line_bytes * line_bytes;
         std::memcpy(to, from, head);

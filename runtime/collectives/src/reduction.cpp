@@ -1,4 +1,5 @@
 #include <det/collectives/reduction.hpp>
+#include <det/foundation/instruction_sets.hpp>
 
 #include <algorithm>
 #include <array>
@@ -18,11 +19,8 @@ static_assert(Kernels::types == reducible_types.size() && Kernels::ops == reduce
 
 Kernels const& choose_kernels() {
 #ifdef __x86_64__
-    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-        __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq")) {
-        return avx512_kernels;
-    }
-    if (__builtin_cpu_supports("avx2")) return avx2_kernels;
+    if (has_instruction_set(InstructionSet::avx512)) return avx512_kernels;
+    if (has_instruction_set(InstructionSet::avx2)) return avx2_kernels;
 #endif
     return baseline_kernels;
 }

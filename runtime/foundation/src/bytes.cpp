@@ -1,4 +1,5 @@
 #include <det/foundation/bytes.hpp>
+#include <det/foundation/instruction_sets.hpp>
 
 #include <array>
 
@@ -90,7 +91,8 @@ std::uint64_t word_at(std::byte const* bytes) {
 
 std::uint32_t crc32c(std::span<std::byte const> bytes, std::uint32_t so_far) {
 #if defined(__x86_64__)
-    if (__builtin_cpu_supports("sse4.2")) return ~crc32c_by_instruction(bytes, ~so_far);
+    static bool const has_instruction = has_instruction_set(InstructionSet::sse4_2);
+    if (has_instruction) return ~crc32c_by_instruction(bytes, ~so_far);
 #endif
     return ~crc32c_by_table(bytes, ~so_far);
 }
