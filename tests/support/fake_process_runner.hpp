@@ -14,6 +14,15 @@ public:
     }
     void answer(det::Error error) { answers_.push_back(std::move(error)); }
 
+    /// Starts programs ahead too; finish() gets the next answer.
+    bool starts_ahead = false;
+    std::vector<std::string> inputs;  // of finish()
+
+    std::unique_ptr<det::WaitingProgram> start_ahead(det::Command command) override {
+        if (!starts_ahead) return nullptr;
+        return std::make_unique<Ahead>(*this, std::move(command));
+    }
+
     det::Result<det::ProcessOutput> run(det::Command const& command) override {
         calls.push_back(command);
         if (answers_.empty())
@@ -28,5 +37,19 @@ public:
     std::vector<det::Command> calls;
 
 private:
+    class Ahead final : public det::WaitingProgram {
+    public:
+        Ahead(FakeProcessRunner& runner, det::Command command)
+            : runner_(runner), command_(std::move(command)) {}
+        det::Result<det::ProcessOutput> finish(std::string_view input) override {
+            runner_.inputs.emplace_back(input);
+            return runner_.run(command_);
+        }
+
+    private:
+        FakeProcessRunner& runner_;
+        det::Command command_;
+    };
+
     std::deque<det::Result<det::ProcessOutput>> answers_;
 };

@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 #include <optional>
 #include <poll.h>
+#include <sys/ioctl.h>
 #include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
@@ -132,11 +133,16 @@ void read_outputs(std::vector<Running*> programs) {
     }
 }
 
-Result<Running> start(Command const& command, ChildSignals signals) {
+/// \param input null: the program has an empty input
+Result<Running> start(Command const& command, ChildSignals signals, UniqueFd const* input = nullptr) {
     DET_TRY_ASSIGN(auto out, make_pipe());
     DET_TRY_ASSIGN(auto err, make_pipe());
     SpawnSettings settings;
-    settings.without_input();
+    if (input != nullptr) {
+        settings.connect(*input, STDIN_FILENO);
+    } else {
+        settings.without_input();
+    }
     settings.connect(out.write_end, STDOUT_FILENO);
     settings.connect(err.write_end, STDERR_FILENO);
     sigset_t none, all;
@@ -167,6 +173,39 @@ Result<ProcessOutput> finish(Running running) {
     running.output.exit_code = exit_code_of_wait_status(*status);
     return std::move(running.output);
 }
+
+/// A program whose input is a pipe. This process keeps the read end too: so it can write although the program
+/// has ended, and sees in the end what the program has not read.
+class PipedProgram final : public WaitingProgram {
+public:
+    static std::unique_ptr<WaitingProgram> start(Command command, ChildSignals signals) {
+        auto input = make_pipe();
+        if (!input) return nullptr;
+        auto program = std::make_unique<PipedProgram>(std::move(command), *std::move(input));
+        auto running = det::start(program->command_, signals, &program->input_.read_end);
+        if (!running) return nullptr;
+        program->running_.emplace(*std::move(running));
+        return program;
+    }
+    PipedProgram(Command command, Pipe input) : command_(std::move(command)), input_(std::move(input)) {}
+
+    Result<ProcessOutput> finish(std::string_view input) override {
+        DET_TRY(write_all(input_.write_end.get(), input, "the input of a program"));
+        input_.write_end.reset();
+        running_->deadline = SteadyClock::now() + command_.timeout;
+        read_outputs({&*running_});
+        DET_TRY_ASSIGN(auto output, det::finish(*std::move(running_)));
+        int unread = 0;
+        if (::ioctl(input_.read_end.get(), FIONREAD, &unread) == 0 && unread > 0)
+            return Error{codes::process, fmt::format("'{}' has not read its input", command_.argv[0])};
+        return output;
+    }
+
+private:
+    Command command_;
+    Pipe input_;
+    std::optional<Running> running_;  // refers to command_
+};
 
 }  // namespace
 
@@ -205,6 +244,12 @@ std::vector<Result<ProcessOutput>> ProcessRunner::run_all(std::vector<Command> c
     std::vector<Result<ProcessOutput>> outputs;
     for (auto const& command : commands) outputs.push_back(run(command));
     return outputs;
+}
+
+std::unique_ptr<WaitingProgram> ProcessRunner::start_ahead(Command) { return nullptr; }
+
+std::unique_ptr<WaitingProgram> SystemProcessRunner::start_ahead(Command command) {
+    return PipedProgram::start(std::move(command), signals_);
 }
 
 Result<ProcessOutput> SystemProcessRunner::run(Command const& command) {

@@ -44,6 +44,7 @@ public:
     }
     Status hold(JobRef const& job) override { return commands_.hold(job); }
     Status release(JobRef const& job) override { return commands_.release(job); }
+    void prepare_release() override { commands_.prepare_release(); }
     Status cancel(JobRef const& job) override { return commands_.cancel(job); }
     Status cancel_pending_tasks(JobRef const& array) override {
         return commands_.cancel_pending_tasks(array);

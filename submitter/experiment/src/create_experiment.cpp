@@ -277,6 +277,7 @@ Result<Prepared> prepare(SubmissionRequest const& request, std::optional<pack::C
         DET_TRY_ASSIGN(contents.code, require_stored_code(request));
     }
     DET_TRY_ASSIGN(auto staged, stage_next(contents, cleanup));
+    if (request.desired != DesiredState::pause) context.slurm.prepare_release();
     return Prepared{std::move(contents), std::move(archive), std::move(staged)};
 }
 

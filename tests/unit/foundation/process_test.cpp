@@ -119,6 +119,41 @@ BOOST_AUTO_TEST_CASE(a_program_that_has_printed_its_last_message_is_killed_and_i
     BOOST_TEST((must_fail(runner.run(command)).code == codes::timed_out));
 }
 
+BOOST_AUTO_TEST_CASE(a_program_that_was_started_ahead_waits_for_its_input) {
+    SystemProcessRunner runner;
+    auto const program = runner.start_ahead(shell("read word; echo \"got $word\"; cat; exit 3"));
+    BOOST_REQUIRE(program != nullptr);
+    auto const output = must(program->finish("one\ntwo\n"));
+    BOOST_TEST(output.out == "got one\ntwo\n");
+    BOOST_TEST(output.exit_code == 3);
+    BOOST_TEST((runner.start_ahead({{"/no/such/program"}, Environment()}) == nullptr));
+}
+
+BOOST_AUTO_TEST_CASE(input_that_a_program_has_not_read_is_an_error) {
+    SystemProcessRunner runner;
+    auto const program = runner.start_ahead(shell("exit 0"));
+    BOOST_REQUIRE(program != nullptr);
+    auto const error = must_fail(program->finish("release 7\n"));
+    BOOST_TEST((error.code == codes::process));
+    BOOST_TEST(error.message == "'/bin/sh' has not read its input");
+}
+
+BOOST_AUTO_TEST_CASE(
+    a_program_that_was_started_ahead_ends_with_its_owner_and_has_its_time_from_the_input_on) {
+    TemporaryDirectory directory;
+    auto const mark = directory / "ended";
+    SystemProcessRunner runner;
+    auto unused = runner.start_ahead(shell("read word; touch '" + mark.string() + "'"));
+    BOOST_REQUIRE(unused != nullptr);
+    unused.reset();
+    BOOST_TEST(!path_exists(mark));
+    auto command = shell("read word; exec >&- 2>&-; sleep 60");
+    command.timeout = std::chrono::milliseconds(100);
+    auto const slow = runner.start_ahead(std::move(command));
+    BOOST_REQUIRE(slow != nullptr);
+    BOOST_TEST((must_fail(slow->finish("word\n")).code == codes::timed_out));
+}
+
 BOOST_AUTO_TEST_CASE(signals_do_not_change_how_long_a_program_may_run) {
     Interruptions const interruptions;
     SystemProcessRunner runner;

@@ -297,6 +297,42 @@ BOOST_AUTO_TEST_CASE(changes_name_only_what_changes) {
     BOOST_TEST(runner.line(8) == "scontrol update JobId=7_1 ExcNodeList=n[1,3]");
 }
 
+BOOST_AUTO_TEST_CASE(a_prepared_release_is_an_scontrol_that_reads_its_command) {
+    runner.starts_ahead = true;
+    runner.answer(0, "scontrol: release 7\n");
+    client.prepare_release();
+    BOOST_TEST(runner.calls.empty());
+    must(client.release({7, {}}));
+    BOOST_TEST(runner.inputs == std::vector<std::string>{"release 7\n"}, boost::test_tools::per_element());
+    BOOST_TEST(runner.line(0) == "scontrol");
+    BOOST_TEST(runner.calls[0].environment.find("SLURM_CONF").value() == "/etc/slurm.conf");
+    // It serves one release.
+    runner.answer(0, "");
+    must(client.release({8, {}}));
+    BOOST_TEST(runner.line(1) == "scontrol release 8");
+}
+
+BOOST_AUTO_TEST_CASE(a_prepared_release_that_fails_is_repeated_by_a_usual_one) {
+    runner.starts_ahead = true;
+    for (auto const& wrapper : {Result<ProcessOutput>(ProcessOutput{1, "", "usage: scontrol COMMAND\n"}),
+                                Result<ProcessOutput>(Error{codes::process, "has not read its input"})}) {
+        if (wrapper) runner.answer(wrapper->exit_code, wrapper->out, wrapper->err);
+        if (!wrapper) runner.answer(wrapper.error());
+        runner.answer(0, "");
+        client.prepare_release();
+        must(client.release({7, {}}));
+        BOOST_TEST(runner.line(runner.calls.size() - 1) == "scontrol release 7");
+    }
+    runner.answer(1, "", "Job is no longer pending execution for job 7\n");
+    runner.answer(1, "", "Job is no longer pending execution for job 7\n");
+    client.prepare_release();
+    BOOST_TEST((must_fail(client.release({7, {}})).code == codes::slurm_refused));
+    // What took too long is not repeated.
+    runner.answer(Error{codes::timed_out, "'scontrol' did not end within 20 s"});
+    client.prepare_release();
+    BOOST_TEST((must_fail(client.release({7, {}})).code == codes::slurm_unreachable));
+}
+
 BOOST_AUTO_TEST_CASE(a_signal_is_sent_once_although_scancel_would_repeat_it) {
     runner.answer(128 + SIGKILL, "",
                   "scancel: Signal 23 to batch job 7_1\nscancel: Job is in transitional state, retrying\n");

@@ -5,7 +5,9 @@
 
 #include <chrono>
 #include <filesystem>
+#include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace det {
@@ -26,6 +28,17 @@ struct ProcessOutput {
     std::string err;
 };
 
+/// A program that was started before its input was known, and waits for it. The destructor kills its process
+/// group if finish() was not called.
+class WaitingProgram {
+public:
+    virtual ~WaitingProgram() = default;
+    /// Gives the program its input, and waits like ProcessRunner::run(); the timeout begins here.
+    /// codes::process also if the program has not read the input. Call it once. \param input at most 4096
+    /// bytes (PIPE_BUF), so that writing it never waits
+    virtual Result<ProcessOutput> finish(std::string_view input) = 0;
+};
+
 /// The interface for running other programs, so that tests can replace them.
 class ProcessRunner {
 public:
@@ -38,6 +51,9 @@ public:
     /// Runs all commands like run() and returns the results in the order of the commands. The commands may
     /// run concurrently.
     virtual std::vector<Result<ProcessOutput>> run_all(std::vector<Command> const& commands);
+    /// Starts a program that reads its input later. If this process ends before, the input of the program is
+    /// empty. Null if the program can't be started, or if this runner starts none ahead.
+    virtual std::unique_ptr<WaitingProgram> start_ahead(Command command);
 };
 
 /// Which signals are blocked in a started program.
@@ -51,6 +67,7 @@ public:
     explicit SystemProcessRunner(ChildSignals signals = ChildSignals::none_blocked) : signals_(signals) {}
     Result<ProcessOutput> run(Command const& command) override;
     std::vector<Result<ProcessOutput>> run_all(std::vector<Command> const& commands) override;
+    std::unique_ptr<WaitingProgram> start_ahead(Command command) override;
 
 private:
     ChildSignals signals_;

@@ -73,6 +73,9 @@ public:
     virtual Result<std::uint32_t> submit(Submission const& submission) = 0;
     virtual Status hold(JobRef const& job) = 0;
     virtual Status release(JobRef const& job) = 0;
+    /// Announces a call of release(), so that the client can prepare it; none need follow. Another thread may
+    /// call this during test_submission() and submit().
+    virtual void prepare_release() {}
     virtual Status cancel(JobRef const& job) = 0;
     /// Cancels the pending tasks of an array.
     virtual Status cancel_pending_tasks(JobRef const& array) = 0;

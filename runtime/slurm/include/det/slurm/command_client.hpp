@@ -3,6 +3,8 @@
 #include <det/foundation/process.hpp>
 #include <det/slurm/client.hpp>
 
+#include <memory>
+
 namespace det::slurm {
 
 /// How long a command may take. Slurm's commands themselves repeat a request that slurmctld does not answer:
@@ -30,6 +32,7 @@ public:
     Result<std::uint32_t> submit(Submission const& submission) override;
     Status hold(JobRef const& job) override;
     Status release(JobRef const& job) override;
+    void prepare_release() override;
     Status cancel(JobRef const& job) override;
     Status cancel_pending_tasks(JobRef const& array) override;
     Status cancel_step(JobRef const& job, std::string_view name) override;
@@ -75,6 +78,7 @@ private:
     Clock& clock_;
     Environment environment_;
     CallTimeouts timeouts_;
+    std::unique_ptr<WaitingProgram> waiting_scontrol_;  // of prepare_release()
 };
 
 }  // namespace det::slurm
