@@ -2,13 +2,55 @@
 #include <det/slurm/cluster_config.hpp>
 
 #include <algorithm>
+#include <span>
+#include <utility>
+#include <vector>
 
 namespace det::slurm {
 
+/// The text and its rows, sorted by name. Each creation of an experiment reads the 250 settings from the
+/// cache and needs ten of them, so that none is copied.
+class ClusterConfig::Table {
+public:
+    explicit Table(std::string output) : text_(std::move(output)) {
+        for (auto const line : split_lines(text_)) {
+            auto const equals = line.find('=');
+            if (equals == std::string_view::npos) continue;
+            auto const value = trim(line.substr(equals + 1));
+            rows_.push_back({trim(line.substr(0, equals)), value == "(null)" ? "" : value});
+        }
+        std::ranges::stable_sort(rows_, {}, &Row::name);
+    }
+    Table(Table const&) = delete;  // the rows refer to the text
+    Table& operator=(Table const&) = delete;
+
+    struct Row {
+        std::string_view name, value;
+    };
+    std::span<Row const> rows() const { return rows_; }
+    /// The first row of this name; null if there is none.
+    Row const* find(std::string_view name) const {
+        auto const found = std::ranges::lower_bound(rows_, name, {}, &Row::name);
+        return found == rows_.end() || found->name != name ? nullptr : &*found;
+    }
+    std::string const& text() const { return text_; }
+
+private:
+    std::string text_;
+    std::vector<Row> rows_;
+};
+
+ClusterConfig::ClusterConfig(Settings const& settings) {
+    std::string lines;
+    for (auto const& [name, value] : settings) lines += name + '=' + value + '\n';
+    table_ = std::make_shared<Table const>(std::move(lines));
+}
+
+std::string const& ClusterConfig::text() const { return table_->text(); }
+
 std::optional<std::string> ClusterConfig::find(std::string_view name) const {
-    auto const found = settings_.find(name);
-    if (found == settings_.end()) return std::nullopt;
-    return found->second;
+    auto const* const found = table_->find(name);
+    return found == nullptr ? std::nullopt : std::optional(std::string(found->value));
 }
 
 std::optional<std::int64_t> ClusterConfig::find_number(std::string_view name) const {
@@ -35,21 +77,13 @@ bool ClusterConfig::has_option(std::string_view name, std::string_view option) c
 
 bool ClusterConfig::has_equal_priorities() const {
     if (!find("PriorityType").value_or("").ends_with("multifactor")) return false;
-    return std::none_of(settings_.begin(), settings_.end(), [](auto const& setting) {
-        auto const& [name, value] = setting;
-        return std::string_view(name).starts_with("PriorityWeight") && !value.empty() && value != "0";
+    return std::ranges::none_of(table_->rows(), [](auto const& row) {
+        return row.name.starts_with("PriorityWeight") && !row.value.empty() && row.value != "0";
     });
 }
 
-ClusterConfig parse_cluster_config(std::string_view scontrol_output) {
-    ClusterConfig::Settings settings;
-    for (auto const line : split_lines(scontrol_output)) {
-        auto const equals = line.find('=');
-        if (equals == std::string_view::npos) continue;
-        auto const value = trim(line.substr(equals + 1));
-        settings.emplace(trim(line.substr(0, equals)), value == "(null)" ? "" : value);
-    }
-    return ClusterConfig(std::move(settings));
+ClusterConfig parse_cluster_config(std::string output) {
+    return ClusterConfig(std::make_shared<ClusterConfig::Table const>(std::move(output)));
 }
 
 }  // namespace det::slurm

@@ -31,15 +31,22 @@ Node without_locations(Node const& node) {
     return node.is_map() ? Node(std::move(entries), {}) : node.with_location({});
 }
 
+Node parse_document_of_default(std::string_view default_value) {
+    auto const parsed = yaml::parse_document(default_value, "default");
+    assert(parsed.has_value());
+    return without_locations(*parsed);
+}
+
 Node parse_default(std::string_view default_value) {
     if (default_value == "{}") return Node(std::vector<Node::Entry>{}, {});
     if (default_value == "[]") return Node(Node::List{}, {});
     constexpr std::string_view needs_the_parser = "[{\"";
     if (needs_the_parser.find(default_value.front()) == std::string_view::npos)
         return Node(*yaml::resolve_plain(default_value), {});
-    auto const parsed = yaml::parse_document(default_value, "default");
-    assert(parsed.has_value());
-    return without_locations(*parsed);
+    if (default_value != schema::default_log_policies) return parse_document_of_default(default_value);
+    // Each configuration takes these twice.
+    static Node const policies = parse_document_of_default(default_value);
+    return policies;
 }
 
 Node fill(Node const& value, Type const& type);

@@ -1,17 +1,19 @@
 #pragma once
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 
 namespace det::slurm {
 
-/// The settings of slurmctld under slurm.conf's names, as far as every user can read them.
+/// The settings of slurmctld under slurm.conf's names, as far as every user can read them. Copies share the
+/// settings.
 class ClusterConfig {
 public:
     using Settings = std::map<std::string, std::string, std::less<>>;
-    explicit ClusterConfig(Settings settings = {}) : settings_(std::move(settings)) {}
+    explicit ClusterConfig(Settings const& settings = {});
 
     /// The value of a setting: "MaxArraySize" -> "1001"; nullopt if Slurm does not show it.
     std::optional<std::string> find(std::string_view name) const;
@@ -27,13 +29,18 @@ public:
     /// the default from Slurm 24.05 on, and every PriorityWeight is 0.
     bool has_equal_priorities() const;
 
-    Settings const& settings() const { return settings_; }
+    /// The text that it was parsed from.
+    std::string const& text() const;
 
 private:
-    Settings settings_;
+    class Table;
+    explicit ClusterConfig(std::shared_ptr<Table const> table) : table_(std::move(table)) {}
+    friend ClusterConfig parse_cluster_config(std::string output);
+
+    std::shared_ptr<Table const> table_;
 };
 
 /// Parses the output of `scontrol show config`: lines "Name = value"; other lines are titles.
-ClusterConfig parse_cluster_config(std::string_view scontrol_output);
+ClusterConfig parse_cluster_config(std::string output);
 
 }  // namespace det::slurm
