@@ -22,6 +22,7 @@
 #include "run_state_machine.hpp"
 #include "sampler_follower.hpp"
 #include "search_follower.hpp"
+#include "step_refusal.hpp"
 #include "storage_probe.hpp"
 #include "warm_start.hpp"
 
@@ -86,6 +87,9 @@ public:
     std::optional<RunStateMachine::Time> next_hang_check() const { return run_->hang.next_check(); }
     /// Compares the progress of the run with that at the last check, if a check is due.
     RunAction check_hang(RunStateMachine::Time now);
+    std::optional<RunStateMachine::Time> next_refusal_check() const { return run_->refusal.next_look(); }
+    /// Looks whether Slurm refuses the step of the run, if that is due, and ends the run if it does.
+    RunAction check_step_refusal(RunStateMachine::Time now);
     std::optional<RunStateMachine::Time> next_idle_check() const { return run_->idle.next_check(); }
     std::optional<RunStateMachine::Time> next_grow_check() const { return run_->grow.next_check(); }
     /// Looks whether more nodes are idle, if that is due, and asks the run to stop if it would get some of
@@ -172,8 +176,10 @@ private:
         bool has_storage_failed = false;           // the last probe has failed
         bool was_notified = false;                 // by notify_script()
         bool is_slurmstepd_gone = false;           // on the silent host
-        std::string idle_use = {};                 // why the run was asked to stop as idle
-        bool is_use_unknown = false;               // logged: a node can't measure its GPUs
+        StepRefusalWatch refusal = {};
+        std::string step_refusal = {};  // why Slurm did not create the step; empty: it did
+        std::string idle_use = {};      // why the run was asked to stop as idle
+        bool is_use_unknown = false;    // logged: a node can't measure its GPUs
         bool was_stopped_before_step = false;
         bool was_signalled = false;                   // a batch script, by another signal than TERM
         bool has_noted_tasks = false;                 // the file that says that tasks may live is there
@@ -195,6 +201,7 @@ private:
     Status end_without_hyperparameters(std::string const& why);
 
     // lane_checks.cpp
+    std::string find_step_refusal() const;
     RunAction follow_sampler();
     void log_search_error(Error const& error);
     bool can_write_storage();

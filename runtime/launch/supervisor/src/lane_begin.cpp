@@ -284,6 +284,10 @@ Status Lane::start(Environment environment) {
     auto step = start_step(environment);
     if (!step) return record_outcome({Cause::not_launched, NextAction::stop, step.error().message, {}});
     run_->step.emplace(*std::move(step));
+    // The steps of several lanes wait for each other. A trial that has never started may ask for what its job
+    // does not have.
+    if (!batch_job_.is_script() && batch_job_.lanes() == 1 && run_->plan.resume.has_begun_before)
+        run_->refusal.begin(run_->step_began);
     warm_start_.begin(run_->plan.id.trial, run_->plan.resume.bad_hosts);
     if (sampler::is_custom(batch_job_.spec)) run_->sampler.emplace(batch_job_, context_, run_->record);
     notify(events::started, "", "");

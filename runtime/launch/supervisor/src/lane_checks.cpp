@@ -10,7 +10,10 @@
 #include <utility>
 
 #include "excluded_nodes.hpp"
+#include "gather_run_facts.hpp"
 #include "lane.hpp"
+#include "resume_point.hpp"
+#include "srun_errors.hpp"
 
 namespace det::launch::supervisor {
 namespace {
@@ -115,6 +118,43 @@ RunAction Lane::check_hang(RunStateMachine::Time now) {
     auto const progress = read_progress(batch_job_.experiment.trial(id().trial.index), run_->record.layout(),
                                         find_activity(), batch_job_.spec.progress_globs);
     return run_->hang.check(progress, now) ? run_->machine.on_hang(now) : RunAction::wait;
+}
+
+RunAction Lane::check_step_refusal(RunStateMachine::Time now) {
+    if (!run_->refusal.take(now)) return RunAction::wait;
+    bool const has_connected = run_->nodes && run_->nodes->count_connected() > 0;
+    if (has_connected || has_begun(run_->record.layout())) {
+        run_->refusal.end();
+        return RunAction::wait;
+    }
+    auto const reason = find_step_refusal();
+    if (reason.empty() || run_->machine.is_ending()) return RunAction::wait;
+    run_->step_refusal =
+        fmt::format("for {} s Slurm has created no step ({})",
+                    std::chrono::floor<std::chrono::seconds>(now - run_->step_began).count(), reason);
+    return run_->machine.on_refused_step(now);
+}
+
+/// Why Slurm does not create the run's step; empty: nothing shows that it does not. After a node was cut off
+/// and the job was queued again onto it, the node reports the end of the former execution. slurmctld then
+/// takes the node from the running job, shows it as idle, and creates no step on it any more (seen
+/// with 22.05.8).
+std::string Lane::find_step_refusal() const {
+    // A pipe has no size, and must not be read.
+    bool const has_output = output_size_bytes(context_.output) > run_->output_begin_bytes;
+    auto const output =
+        has_output ? read_output_part(context_.output, run_->output_begin_bytes) : std::string();
+    if (auto const words = supervisor::find_step_refusal(output); !words.empty()) return std::string(words);
+    auto const nodes = context_.slurm.query_nodes();
+    auto const hosts = expand_host_list(run_->plan.hosts);
+    if (!nodes || !hosts) return "";
+    auto const taken = std::ranges::find_if(*nodes, [&](auto const& node) {
+        // Its CPUs still count as used.
+        bool const is_idle =
+            node.state.starts_with("idle") && node.state.find("completing") == node.state.npos;
+        return is_idle && std::ranges::find(*hosts, node.name) != hosts->end();
+    });
+    return taken == nodes->end() ? "" : fmt::format("its node {} is idle for Slurm", taken->name);
 }
 
 RunAction Lane::check_idle(RunStateMachine::Time now) {

@@ -62,6 +62,7 @@ Status Lane::finish_run(int exit_code, std::optional<slurm::JobStatus> const& jo
                                      context_.clock.steady_now() - run_->step_began)}));
     facts.idle_use = run_->idle_use;
     facts.is_slurmstepd_gone = run_->is_slurmstepd_gone;
+    if (!run_->step_refusal.empty() && exit_code != 0) facts.srun_refusal = run_->step_refusal;
     facts.job = job;
     facts.slurm_answered = slurm_answered;
     facts.was_stopped_before_step = run_->was_stopped_before_step;

@@ -18,7 +18,8 @@ constexpr auto wait_after_notice = 3s;
 constexpr auto time_until_scancel = 5s;
 // srun ends a step within seconds, unless it has lost a node: then it waits for ever.
 constexpr auto wait_after_kill = 60s;
-constexpr auto wait_for_lost_node = 15s;  // instead of wait_after_kill
+constexpr auto wait_for_lost_node = 15s;     // instead of wait_after_kill
+constexpr auto wait_for_refused_step = 10s;  // srun has no task to end
 // If all other nodes have ended: the first task of a node may end shortly before the others, which are killed
 // at the same time. srun would wait for KillWait and two seconds.
 constexpr auto wait_for_other_tasks = 500ms;
@@ -75,6 +76,13 @@ RunAction RunStateMachine::on_lost_node(std::string const& host, Time now) {
     is_node_lost_ = true;
     auto const action = on_silence(host, now);
     abandon_at_ = now + wait_for_lost_node;
+    return action;
+}
+
+RunAction RunStateMachine::on_refused_step(Time now) {
+    if (was_killed_) return RunAction::wait;
+    auto const action = kill(now);
+    abandon_at_ = now + wait_for_refused_step;
     return action;
 }
 

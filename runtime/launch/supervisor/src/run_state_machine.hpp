@@ -46,6 +46,8 @@ public:
     /// The node is down, or cut off from the others: it can't end its part of the step, which is given up
     /// soon.
     RunAction on_lost_node(std::string const& host, Time now);
+    /// Slurm does not create the run's step: srun, which waits for that, is ended, and given up soon.
+    RunAction on_refused_step(Time now);
     /// After on_lost_node(): the processes on all other nodes have ended. srun would still wait for the lost
     /// one.
     void on_others_ended(Time now);

@@ -8,16 +8,22 @@
 
 namespace det::launch::supervisor {
 
+std::string read_output_part(std::filesystem::path const& output, std::uint64_t begin_bytes) {
+    std::string text(output_part_bytes, '\0');
+    std::ifstream file(output, std::ios::binary);
+    file.seekg(static_cast<std::streamoff>(begin_bytes));
+    file.read(text.data(), static_cast<std::streamsize>(text.size()));
+    text.resize(static_cast<std::size_t>(file.gcount()));
+    return text;
+}
+
 std::vector<std::string> find_srun_errors(std::filesystem::path const& output, std::uint64_t begin_bytes,
                                           std::uint64_t end_bytes) {
     constexpr std::string_view mark = "srun: error: ";
     std::vector<std::string> errors;
     if (end_bytes <= begin_bytes) return errors;
-    std::string text(std::min(end_bytes - begin_bytes, output_part_bytes), '\0');
-    std::ifstream file(output, std::ios::binary);
-    file.seekg(static_cast<std::streamoff>(begin_bytes));
-    file.read(text.data(), static_cast<std::streamsize>(text.size()));
-    text.resize(static_cast<std::size_t>(file.gcount()));
+    auto text = read_output_part(output, begin_bytes);
+    text.resize(std::min<std::uint64_t>(text.size(), end_bytes - begin_bytes));
     for (auto const line : split_lines(text)) {
         if (line.starts_with(mark)) errors.emplace_back(trim(line.substr(mark.size())));
     }

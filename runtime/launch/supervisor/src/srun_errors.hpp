@@ -10,6 +10,9 @@ namespace det::launch::supervisor {
 /// The part of the output in which srun's errors are looked for.
 constexpr std::uint64_t output_part_bytes = std::uint64_t{64} << 10;
 
+/// A part of the file from `begin_bytes` on, at most output_part_bytes long; empty if it can't be read.
+std::string read_output_part(std::filesystem::path const& output, std::uint64_t begin_bytes);
+
 /// srun's errors in a part of the file, at most output_part_bytes long, without their "srun: error: ".
 std::vector<std::string> find_srun_errors(std::filesystem::path const& output, std::uint64_t begin_bytes,
                                           std::uint64_t end_bytes);

@@ -55,6 +55,7 @@ void JobSupervisor::wait() {
         polled.push_back({lane.nodes_fd(), POLLIN, 0});
         wake = std::min(wake, lane.machine().wakes_at().value_or(wake));
         wake = std::min(wake, lane.next_hang_check().value_or(wake));
+        wake = std::min(wake, lane.next_refusal_check().value_or(wake));
         wake = std::min(wake, lane.next_idle_check().value_or(wake));
         wake = std::min(wake, lane.next_grow_check().value_or(wake));
     }
@@ -147,6 +148,7 @@ void JobSupervisor::read_files(bool is_woken, Time now) {
     }
     if (is_woken || now >= next_search_at_) follow_searches(now);
     for_running_lanes([&](Lane& lane) { return lane.check_hang(now); });
+    for_running_lanes([&](Lane& lane) { return lane.check_step_refusal(now); });
     for_running_lanes([&](Lane& lane) { return lane.check_idle(now); });
     for_running_lanes([&](Lane& lane) { return lane.check_grow(now); });
 }
