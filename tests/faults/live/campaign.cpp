@@ -1,7 +1,7 @@
 // faults-live-campaign [--rounds N] [--seed N] [--lanes N] [--slurm RELEASE] [--profile NAME] [--results
 // FILE]: trainings of several kinds, each with one fault, on one real Slurm. A round is a line of the results
-// file, and a later call goes on with the rounds that the file lacks. --plan prints the rounds only. See
-// tests/faults/README.md.
+// file, and a later call goes on with the rounds that the file lacks. --plan prints the rounds only. --costs
+// plays other rounds, which measure what faults cost. See tests/faults/README.md.
 #include <det/foundation/text.hpp>
 
 #include <atomic>
@@ -13,6 +13,7 @@
 #include <sys/mount.h>
 #include <thread>
 
+#include "fault_cost.hpp"
 #include "results_file.hpp"
 #include "verdicts.hpp"
 
@@ -26,7 +27,7 @@ constexpr int skipped = 77;         // SKIP_RETURN_CODE in tests/faults/CMakeLis
 constexpr int nodes_of_a_lane = 3;  // a training needs two; the third replaces a node that is down
 
 struct Options {
-    std::uint32_t rounds = 50;
+    std::uint32_t rounds = 0;  // 0 after read_options(): never
     std::optional<std::uint32_t> seed;  // repeats the rounds from this seed on, whatever the results file has
     std::uint32_t lanes = 4;
     std::string slurm = "22.05";
@@ -34,6 +35,12 @@ struct Options {
     std::string results = "faults-live.jsonl";
     bool only_summary = false;
     bool only_plan = false;
+    bool costs = false;  // the rounds that measure what faults cost
+
+    std::uint32_t first_seed() const { return seed.value_or(costs ? cost_seed_begin : 1); }
+    RoundPlan plan(std::uint32_t number) const {
+        return costs ? plan_cost_round(number) : plan_round(number);
+    }
 };
 
 std::atomic<bool> interrupted = false;
@@ -127,9 +134,9 @@ private:
             DET_TRY_ASSIGN(done, results_.seeds_of(options_.slurm));
         }
         std::vector<RoundPlan> plans;
-        auto const first = options_.seed.value_or(1);
+        auto const first = options_.first_seed();
         for (std::uint32_t i = 0; i < options_.rounds; ++i)
-            if (!done.contains(first + i)) plans.push_back(plan_round(first + i));
+            if (!done.contains(first + i)) plans.push_back(options_.plan(first + i));
         auto const obstacle = NfsHost::find_obstacle();
         auto const skipped_rounds = std::erase_if(
             plans, [&](auto const& plan) { return !obstacle.empty() && plan.fault->seam == Seam::nfs; });
@@ -232,9 +239,9 @@ private:
 
 /// Prints what the rounds are, without playing them.
 void print_plan(Options const& options) {
-    auto const first = options.seed.value_or(1);
+    auto const first = options.first_seed();
     for (auto seed = first; seed < first + options.rounds; ++seed) {
-        auto const plan = plan_round(seed);
+        auto const plan = options.plan(seed);
         std::cout << fmt::format("{} {}: {} at {}\n", seed, plan.kind->name, plan.fault->name, plan.moment());
     }
 }
@@ -244,6 +251,10 @@ bool read_options(int argc, char** argv, Options& options) {
         std::string_view const name = argv[i];
         if (name == "--summary") {
             options.only_summary = true;
+            continue;
+        }
+        if (name == "--costs") {
+            options.costs = true;
             continue;
         }
         if (name == "--plan") {
@@ -269,6 +280,8 @@ bool read_options(int argc, char** argv, Options& options) {
         else
             return false;
     }
+    constexpr std::uint32_t default_rounds = 50;
+    if (options.rounds == 0) options.rounds = options.costs ? count_cost_pairs() : default_rounds;
     return true;
 }
 
@@ -278,11 +291,11 @@ int main(int argc, char** argv) {
     Options options;
     if (!read_options(argc, argv, options)) {
         std::cerr << "faults-live-campaign [--rounds N] [--seed N] [--lanes N] [--slurm 22.05|24.11|26.05] "
-                     "[--profile NAME] [--results FILE] [--summary | --plan]\n";
+                     "[--profile NAME] [--results FILE] [--costs] [--summary | --plan]\n";
         return 2;
     }
     if (options.only_summary) {
-        std::cout << summarise(options.results);
+        std::cout << (options.costs ? summarise_costs(options.results) : summarise(options.results));
         return 0;
     }
     if (options.only_plan) {

@@ -1,4 +1,7 @@
-"""A DDP training that saves its whole state while it trains, and reports the loss of each step."""
+"""A DDP training that saves its whole state while it trains, and reports the loss of each step.
+
+It keeps its state in memory too, if slurm.memory_checkpoints is set.
+"""
 
 import time
 
@@ -7,11 +10,10 @@ import torch
 import torch.distributed as dist
 from torch import nn
 
-PERIOD = 10
-
 
 def train(context, info):
     hparams, rank = info.trial.hparams, context.distributed.rank
+    period = hparams.get("period", 10)
     torch.manual_seed(info.trial.trial_seed)
     model = nn.parallel.DistributedDataParallel(nn.Sequential(nn.Linear(20, 32), nn.Tanh(), nn.Linear(32, 1)))
     optimizer = torch.optim.SGD(model.parameters(), lr=0.05, momentum=0.9)
@@ -34,7 +36,8 @@ def train(context, info):
         if context.preempt.should_preempt():
             context.checkpoint.save_state_before_preemption(make_state(step), step)
             return
-        if step % PERIOD == 0:
+        context.checkpoint.keep_state(make_state(step), step)
+        if step % period == 0:
             context.checkpoint.save_state(make_state(step), step)
         context.checkpoint.poll()
 

@@ -8,6 +8,8 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "fault_cost.hpp"
+
 namespace det::faults {
 namespace {
 
@@ -18,17 +20,6 @@ Json begin_line(RoundPlan const& plan, std::string const& release) {
                 {"kind", std::string(plan.kind->name)},
                 {"fault", plan.fault == nullptr ? "" : std::string(plan.fault->name)},
                 {"moment", plan.moment()}};
-}
-
-std::vector<Json> read_lines(std::filesystem::path const& path) {
-    std::vector<Json> lines;
-    auto const text = read_file(path).value_or("");
-    for (auto const line : split_lines(text)) {
-        auto json = try_parse_json(line);  // the last line may be torn
-        if (json.is_object() && json.contains("seed") && json.contains("verdicts"))
-            lines.push_back(std::move(json));
-    }
-    return lines;
 }
 
 /// Rounds, and how often each verdict was tried and was wrong.
@@ -71,9 +62,20 @@ std::string render_table(std::string const& title, std::map<std::string, Tally> 
 
 }  // namespace
 
+std::vector<Json> read_rounds(std::filesystem::path const& path) {
+    std::vector<Json> rounds;
+    auto const text = read_file(path).value_or("");
+    for (auto const line : split_lines(text)) {
+        auto json = try_parse_json(line);  // the last line may be torn
+        if (json.is_object() && json.contains("seed") && json.contains("verdicts"))
+            rounds.push_back(std::move(json));
+    }
+    return rounds;
+}
+
 Result<std::set<std::uint32_t>> ResultsFile::seeds_of(std::string const& release) const {
     std::set<std::uint32_t> seeds;
-    for (auto const& line : read_lines(path_))
+    for (auto const& line : read_rounds(path_))
         if (line.value("release", "") == release) seeds.insert(line["seed"].get<std::uint32_t>());
     return seeds;
 }
@@ -95,6 +97,7 @@ Json describe_round(RoundPlan const& plan, std::string const& release, Observati
     line["state"] = observation.state;
     line["took_s"] = took.count();
     if (!observation.notes.empty()) line["notes"] = observation.notes;
+    if (auto const cost = measure_cost(plan, observation)) line["cost"] = to_json(*cost);
     line["verdicts"] = verdicts;
     return line;
 }
@@ -115,7 +118,7 @@ bool has_passed(Json const& round) {
 
 std::string summarise(std::filesystem::path const& file) {
     std::map<std::string, Tally> by_release, by_kind, by_fault;
-    for (auto const& line : read_lines(file)) {
+    for (auto const& line : read_rounds(file)) {
         by_release[line.value("release", "")].add(line);
         by_kind[line.value("kind", "")].add(line);
         by_fault[line.value("fault", "")].add(line);

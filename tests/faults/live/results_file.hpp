@@ -33,6 +33,8 @@ Json describe_round(RoundPlan const& plan, std::string const& release, Observati
                     std::chrono::seconds took);
 /// The line of a round that could not be played to its end.
 Json describe_broken_round(RoundPlan const& plan, std::string const& release, std::string const& error);
+/// The lines of a results file, without a torn one at its end.
+std::vector<Json> read_rounds(std::filesystem::path const& file);
 bool has_passed(Json const& round);
 
 /// The number of rounds and failed verdicts for each kind, release and fault, as tables in Markdown.

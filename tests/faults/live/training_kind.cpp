@@ -31,6 +31,35 @@ slurm:
   mpi: none
   sbatch_args: ['--exclude={3}']
 )";
+// A checkpoint each 100 steps, so that steps are trained again after it.
+constexpr std::string_view plain_config = R"(name: {0}
+entrypoint: python3 -m determined.launch.torch_distributed python3 ddp_steps.py
+hyperparameters: {{steps: {4}, pause_s: 0.03, period: 100}}
+searcher: {{name: single, metric: loss}}
+resources: {{slots_per_trial: 2}}
+reproducibility: {{experiment_seed: 5}}
+max_restarts: 10
+checkpoint_storage: {{save_trial_latest: 1000}}
+slurm:
+  slots_per_node: 1
+  mpi: none
+  sbatch_args: ['--exclude={3}']
+)";
+constexpr std::string_view steady_config = R"(name: {0}
+entrypoint: python3 -m determined.launch.torch_distributed python3 ddp_steps.py
+hyperparameters: {{steps: {4}, pause_s: 0.03, period: 100}}
+searcher: {{name: single, metric: loss}}
+resources: {{slots_per_trial: 2}}
+reproducibility: {{experiment_seed: 5}}
+max_restarts: 10
+checkpoint_storage: {{save_trial_latest: 1000}}
+slurm:
+  slots_per_node: 1
+  mpi: none
+  spare_nodes: 1
+  memory_checkpoints: {{every: 10}}
+  sbatch_args: ['--exclude={3}']
+)";
 constexpr std::string_view trial_config = R"(name: {0}
 entrypoint: python3 -m determined.launch.torch_distributed --trial pytorch_trial:InterruptedTrial
 hyperparameters: {{global_batch_size: 16, hidden: 32, samples: 1000, pause_s: 0.02}}
@@ -83,9 +112,15 @@ constexpr TrainingKind kinds[] = {
     {"batch-script", "tests/faults/live/plain_steps.py", script, 240, 1, "", 1, true},
 };
 
+constexpr TrainingKind kinds_of_costs[] = {
+    {"ddp-plain", "tests/faults/live/ddp_steps.py", plain_config, 300, 1, "training"},
+    {"ddp-steady", "tests/faults/live/ddp_steps.py", steady_config, 300, 1, "training"},
+};
+
 }  // namespace
 
 std::span<TrainingKind const> training_kinds() { return kinds; }
+std::span<TrainingKind const> cost_kinds() { return kinds_of_costs; }
 
 std::string render_config(TrainingKind const& kind, ConfigPlaces const& places) {
     return fmt::format(fmt::runtime(kind.config), places.name, places.programs, places.trace,

@@ -20,6 +20,8 @@ struct TrainingKind {
 };
 
 std::span<TrainingKind const> training_kinds();
+/// Two trainings by which the cost of faults is measured: they differ in memory checkpoints and a spare node.
+std::span<TrainingKind const> cost_kinds();
 
 /// What the text of TrainingKind::config is filled with.
 struct ConfigPlaces {

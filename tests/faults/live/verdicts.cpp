@@ -38,7 +38,9 @@ std::string check_resumed_steps(TrainingKind const& kind, std::uint32_t trial,
     auto const& views = observation.final.record.trials[trial].runs;
     auto const& runs = observation.final.reports[trial];
     for (std::size_t run = 0; run < runs.size() && run < views.size(); ++run) {
-        auto const resumed = views[run].started ? views[run].started->steps_completed : committed;
+        auto const from_checkpoint = views[run].started ? views[run].started->steps_completed : committed;
+        // A state in memory is newer than the checkpoint.
+        auto const resumed = std::max(from_checkpoint, runs[run].beginning.resumed_from.value_or(0));
         if (resumed < committed)
             return fmt::format("run {}.{} resumed at step {}, and {} was committed", trial, run, resumed,
                                committed);
