@@ -94,19 +94,20 @@ double median_step_s(std::vector<NewStep> const& steps) {
     return *middle;
 }
 
+/// A run that began at a step of which no earlier run has saved a checkpoint had a state in memory.
 std::string find_origin(Observation const& observation) {
     auto const& target = *observation.target;
     auto const& reports = observation.final.reports.at(target.trial);
-    auto const& runs = observation.final.record.trials.at(target.trial).runs;
-    std::string origin;
-    for (std::size_t run = target.run + 1; run < reports.size() && run < runs.size(); ++run) {
-        if (reports[run].metrics.empty()) continue;  // it has not begun to train
-        auto const checkpoint = runs[run].started ? runs[run].started->steps_completed : 0;
-        auto const begun = reports[run].beginning.resumed_from.value_or(checkpoint);
-        if (begun > checkpoint) return "memory";
-        return checkpoint > 0 ? "checkpoint" : "beginning";
+    std::set<std::uint64_t> saved;
+    for (auto const& run : reports) {
+        if (run.run > target.run && !run.metrics.empty()) {
+            auto const begun = run.metrics.front().steps_completed - 1;
+            if (begun == 0) return "beginning";
+            return saved.contains(begun) ? "checkpoint" : "memory";
+        }
+        for (auto const& checkpoint : run.checkpoints) saved.insert(checkpoint.steps_completed);
     }
-    return origin;
+    return "";
 }
 
 /// Costs of the rounds of one fault and one kind.
