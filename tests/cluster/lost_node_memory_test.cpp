@@ -100,7 +100,8 @@ struct Site : DigitsCluster {
         });
         return found;
     }
-    /// Waits until an interpreter on the node has imported torch, and returns it.
+    /// Waits until an interpreter on the node listens, which has imported torch or does so now, and returns
+    /// it.
     pid_t wait_for_interpreter(std::string const& node, pid_t other_than = 0) const {
         pid_t found = 0;
         wait_until(
@@ -108,7 +109,7 @@ struct Site : DigitsCluster {
                 auto const waiting = processes_on(node, "warm_interpreter.py");
                 if (waiting.size() != 1 || waiting.front() == other_than) return false;
                 found = waiting.front();
-                // It listens when it has imported torch. The keeper's own socket is another one.
+                // The keeper's own socket is another one.
                 auto const sockets = read_file(fmt::format("/proc/{}/net/unix", found)).value_or("");
                 for (auto const line : split_lines(sockets)) {
                     bool const is_of_node = line.find("-" + node + "-") != std::string_view::npos;
@@ -120,6 +121,17 @@ struct Site : DigitsCluster {
             },
             120s, "an interpreter waits on " + node);
         return found;
+    }
+
+    /// Waits until the run that goes on has made that many more steps, and has kept states in some of them.
+    void wait_for_more_steps(int id, std::size_t count) const {
+        auto const steps = [&] { return ask(fmt::format("trial metrics {} --group training", id)).size(); };
+        auto const before = steps();
+        wait_until([&] { return steps() >= before + count; }, 120s, "more steps");
+    }
+    /// Kills all processes on a node, Slurm's own ones for its steps too.
+    void kill_processes_on(std::string const& node) const {
+        for (auto const pid : processes_on(node)) ::kill(pid, SIGKILL);
     }
 
     /// Trains until the ranks of n1 have made 37 steps, breaks that node, and waits for the end. A checkpoint
@@ -267,6 +279,45 @@ BOOST_AUTO_TEST_CASE(a_run_that_follows_starts_in_an_interpreter_that_has_import
                    "the interpreters have ended");
     wait_until([&] { return !path_exists(directory(id) / "trials/0/warm-start"); }, 60s,
                "what the ranks have asked for is removed");
+}
+
+BOOST_AUTO_TEST_CASE(a_run_moves_to_the_node_where_an_interpreter_waits_and_so_does_the_one_after_it) {
+    if (shell("python3 -c 'import torch' && echo found || true") != "found") {
+        BOOST_TEST_MESSAGE("skipped: there is no torch");
+        return;
+    }
+    for (std::string const name : {"kept_in_memory.py", "warm_started.py"}) {
+        auto const text = must(read_file(det::test::source_path("tests/cluster/programs/" + name)));
+        must(write_file(home() / "code" / name, text, 0644));
+    }
+    auto const id = train(
+        "--config slurm.warm_start=true --config 'entrypoint=python3 -m "
+        "determined.launch.torch_distributed python3 warm_started.py' "
+        "--config 'environment.environment_variables=[STEPS=1000000, PAUSE_MS=50]' ");
+    for (auto const* node : {"n0", "n1", "n2", "n3"}) wait_for_interpreter(node);
+    struct Fault {
+        std::string node, hosts_after;
+    };
+    int run = 0;
+    for (auto const& [node, hosts_after] : {Fault{"n1", "n[0,2-3]"}, Fault{"n2", "n[0-1,3]"}}) {
+        wait_for_more_steps(id, 40);
+        kill_processes_on(node);
+        ++run;
+        wait_until([&] { return log_of(id, run).find("continues at step") != std::string::npos; }, 120s,
+                   "the next run");
+        auto const log = log_of(id, run);
+        BOOST_TEST(log.find(" from memory") != std::string::npos, log);
+        BOOST_TEST(std::ranges::count_if(split_lines(log), [](auto line) {
+                       return line.ends_with("torch was there: True");
+                   }) == 6);
+        auto const runs = trial(id).at("runs");
+        BOOST_TEST(runs.at(static_cast<std::size_t>(run)).at("hosts") == hosts_after);
+        wait_for_interpreter(node);  // the run has started a keeper there again
+    }
+    shell(fmt::format("det-submit experiment kill {}", id));
+    wait_for_state(id, "CANCELED");
+    for (auto const* node : {"n0", "n1", "n2", "n3"})
+        wait_until([&] { return processes_on(node).empty(); }, 60s, "all processes have ended");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

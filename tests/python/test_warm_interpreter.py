@@ -54,6 +54,8 @@ class Program:
         os.close(write)
         self.output = open(read, encoding="utf-8")
         self.events = self.socket.makefile("r")
+
+    def wait_for_start(self):
         word, pid = self.events.readline().split()
         assert word == "started"
         self.pid = int(pid)
@@ -112,9 +114,12 @@ class WarmInterpreterTest(unittest.TestCase):
         (self.directory / "packages/torch/distributed.py").write_text("", encoding="utf-8")
         self.environment = {"PATH": os.environ["PATH"], "PYTHONPATH": str(self.directory / "packages"), "DET_RUN_KEY": "first", "PYTHONUNBUFFERED": "1"}
         self.name = f"test-{os.getpid()}-{id(self)}"
+        self.start_interpreter("afterwards")
+
+    def start_interpreter(self, listens):
         room = dict(self.environment, DET_WARM_ROOM=" " * 10000)
         argv = [sys.executable, str(SCRIPT), " " * 4096, self.name, str(self.directory)]
-        argv.append(" ".join(map(str, os.sched_getaffinity(0))))
+        argv += [" ".join(map(str, os.sched_getaffinity(0))), listens]
         self.interpreter = subprocess.Popen(argv, env=room)
         self.addCleanup(self.interpreter.wait)
         self.addCleanup(self.interpreter.kill)
@@ -125,6 +130,11 @@ class WarmInterpreterTest(unittest.TestCase):
         return f"@{self.name}\n" in pathlib.Path("/proc/net/unix").read_text(encoding="utf-8")
 
     def start(self, text, arguments=(), **variables):
+        program = self.send(text, arguments, **variables)
+        program.wait_for_start()
+        return program
+
+    def send(self, text, arguments=(), **variables):
         path = self.directory / "program.py"
         path.write_text(text, encoding="utf-8")
         environment = {**self.environment, **variables}
@@ -167,6 +177,7 @@ class WarmInterpreterTest(unittest.TestCase):
         argv = [sys.executable, "-m", "module", "word"]
         program = Program(self.name, argv, self.environment, self.directory)
         self.addCleanup(program.close)
+        program.wait_for_start()
         self.assertEqual(program.line(), "__main__ ['word']")
         text = program.line()
         self.assertTrue(text.startswith("Traceback (most recent call last):"), text)
@@ -247,6 +258,24 @@ class WarmInterpreterTest(unittest.TestCase):
                 os._exit(code)
         self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), 0)
         self.assertEqual(self.start("").wait(), 0)
+
+    def test_a_program_waits_for_the_rest_of_the_import_unless_it_has_given_up(self):
+        self.interpreter.kill()
+        self.interpreter.wait()
+        gate = self.directory / "gate"
+        os.mkfifo(gate)
+        (self.directory / "packages/torch/__init__.py").write_text(TORCH + f"open({str(gate)!r}).read()\n", encoding="utf-8")
+        self.start_interpreter("at-once")
+        one_that_gives_up = self.send("raise SystemExit(3)")
+        one_that_gives_up.socket.shutdown(socket.SHUT_RDWR)
+        program = self.send("import torch\nprint(torch.IMPORTED_BY)")
+        self.assertEqual(select.select([program.socket, program.output], [], [], 0.2)[0], [])
+        gate.write_text("", encoding="utf-8")
+        program.wait_for_start()
+        self.assertEqual(program.line(), str(self.interpreter.pid))
+        self.assertEqual(program.wait(), 0)
+        self.assertEqual(one_that_gives_up.output.read(), "")
+        self.assertEqual(one_that_gives_up.events.read(), "")
 
     def test_slurms_notice_does_not_end_the_interpreter(self):
         self.interpreter.send_signal(signal.SIGTERM)

@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <fmt/format.h>
 #include <limits>
+#include <map>
 #include <optional>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
@@ -130,6 +131,17 @@ std::vector<fs::path> find_memory_directories(MemoryPlace const& place) {
         if (is_of_trial && is_private_directory(place.base / each)) found.push_back(place.base / each);
     }
     return found;
+}
+
+int count_kept_ranks(MemoryPlace const& place) {
+    std::map<SnapshotId, int> counts;
+    int most = 0;
+    for (auto const& directory : find_memory_directories(place)) {
+        for (auto const& file : list_directory(directory).value_or(std::vector<std::string>())) {
+            if (auto const name = parse_memory_file_name(file)) most = std::max(most, ++counts[id_of(*name)]);
+        }
+    }
+    return most;
 }
 
 void remove_older_snapshots(MemoryPlace const& place, std::uint32_t run) {

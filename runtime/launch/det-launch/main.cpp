@@ -13,6 +13,7 @@
 #include <det/launch/launchers/worker.hpp>
 #include <det/launch/node/srun_shim.hpp>
 #include <det/launch/supervisor/job_output.hpp>
+#include <det/launch/supervisor/keeper_link.hpp>
 #include <det/launch/supervisor/memory_cleanup.hpp>
 #include <det/launch/supervisor/node_health.hpp>
 #include <det/launch/supervisor/prepare_node.hpp>
@@ -33,6 +34,7 @@
 #include <fmt/format.h>
 #include <iostream>
 #include <map>
+#include <memory>
 #include <unistd.h>
 
 #include "execute_plan.hpp"
@@ -270,8 +272,14 @@ Result<int> keep_interpreters(Arguments const& arguments) {
     if (!place) return Error{codes::usage, "--place is NAME:DIRECTORY"};
     block_signals();
     auto const package = own_executable().parent_path().parent_path() / "lib/det-submit/python/determined";
-    DET_TRY(launchers::keep_interpreters(*place, Environment::of_this_process(),
-                                         package / "exec/warm_interpreter.py", STDIN_FILENO));
+    auto const environment = Environment::of_this_process();
+    std::unique_ptr<supervisor::KeeperLink> link;
+    auto const show = [&](bool has_interpreter) {
+        if (!link) link = supervisor::KeeperLink::open(environment);
+        if (link) link->show(has_interpreter);
+    };
+    DET_TRY(launchers::keep_interpreters(*place, environment, package / "exec/warm_interpreter.py",
+                                         STDIN_FILENO, show));
     return 0;
 }
 

@@ -61,6 +61,45 @@ BOOST_AUTO_TEST_CASE(spare_nodes_and_nodes_beyond_the_largest_size_are_left_out)
     BOOST_TEST(larger.shape().is_part_of_job);
 }
 
+BOOST_AUTO_TEST_CASE(nodes_where_an_interpreter_waits_are_preferred_to_others_that_are_good) {
+    Job job(5);
+    job.spec.spare_nodes = 1;
+    auto const hosts_with = [&](Hosts const& warm) {
+        job.allocation.warm_hosts = warm;
+        return job.shape().hosts;
+    };
+    Hosts const first{"n0", "n1", "n2", "n3"};
+    // Where all nodes are equal, the first ones.
+    BOOST_TEST(hosts_with({}) == first, boost::test_tools::per_element());
+    BOOST_TEST(hosts_with(job.allocation.hosts) == first, boost::test_tools::per_element());
+    BOOST_TEST(hosts_with(first) == first, boost::test_tools::per_element());
+    // One waits on the spare node, and none on one of the others.
+    BOOST_TEST(hosts_with({"n0", "n2", "n3", "n4"}) == (Hosts{"n0", "n2", "n3", "n4"}),
+               boost::test_tools::per_element());
+    BOOST_TEST(hosts_with({"n4", "n3", "n2", "n1"}) == (Hosts{"n1", "n2", "n3", "n4"}),
+               boost::test_tools::per_element());
+    // Of several nodes without one the first are used.
+    BOOST_TEST(hosts_with({"n4"}) == (Hosts{"n0", "n1", "n2", "n4"}), boost::test_tools::per_element());
+    BOOST_TEST(hosts_with({"n0"}) == first, boost::test_tools::per_element());
+    // A bad node is not used for its interpreter, and one that the job does not have is not used at all.
+    job.allocation.bad_hosts = {"n4"};
+    BOOST_TEST(hosts_with({"n0", "n2", "n3", "n4", "n9"}) == first, boost::test_tools::per_element());
+    job.allocation.bad_hosts = {"n1"};
+    BOOST_TEST(hosts_with({"n1"}) == (Hosts{"n0", "n2", "n3", "n4"}), boost::test_tools::per_element());
+    // Too few good nodes: the run uses the first nodes of its job.
+    job.allocation.bad_hosts = {"n1", "n2"};
+    BOOST_TEST(hosts_with({"n4"}) == first, boost::test_tools::per_element());
+    // Without spare nodes there is nothing to choose.
+    Job without(4);
+    without.allocation.warm_hosts = {"n3"};
+    BOOST_TEST(without.shape().hosts == first, boost::test_tools::per_element());
+    // An elastic run in a job with more nodes than its largest size.
+    Job elastic(6);
+    elastic.spec.nodes_min = 2;
+    elastic.allocation.warm_hosts = {"n0", "n1", "n4", "n5"};
+    BOOST_TEST(elastic.shape().hosts == (Hosts{"n0", "n1", "n4", "n5"}), boost::test_tools::per_element());
+}
+
 BOOST_AUTO_TEST_CASE(bad_nodes_are_replaced_by_spare_ones_and_else_an_elastic_run_is_smaller) {
     Job spare(5);
     spare.spec.spare_nodes = 1;

@@ -14,12 +14,14 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <functional>
 #include <map>
 #include <poll.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <utility>
 
 #include "local_socket.hpp"
 
@@ -35,9 +37,17 @@ constexpr std::size_t message_max_bytes = std::size_t{4} << 20;
 // For files, while no rank has asked on this node. The intervals double: with entrypoints that never ask, all
 // nodes of a job would otherwise burden the shared file system for as long as it runs.
 constexpr std::chrono::seconds between_looks_min = 2s, between_looks_max = 60s;
+// A keeper that replaces a killed one finds files. The ranks of the run that begins have the processors
+// first.
+constexpr auto first_look_after = 1s;
 constexpr auto more_files_within = 30s;
 // The name of the script and the variables of a run are written there (warm_interpreter.py).
 constexpr std::size_t argument_room_bytes = 4096, variable_room_bytes = std::size_t{64} << 10;
+
+/// When an interpreter listens: at once, so that a rank waits for the rest of the import, or after the
+/// import. The first rank of a node asks while others start, which would then wait instead of importing torch
+/// at the same time.
+enum class Listens { at_once, afterwards };
 
 struct Interpreter {
     WarmProgram program;
@@ -64,11 +74,13 @@ std::optional<std::string> receive_message(int socket) {
 
 class InterpreterKeeper {
 public:
-    InterpreterKeeper(WarmStartPlace const& place, std::string node, std::filesystem::path const& script)
-        : place_(place), node_(std::move(node)), script_(script) {}
+    InterpreterKeeper(WarmStartPlace const& place, std::string node, std::filesystem::path const& script,
+                      std::function<void(bool)> const& show)
+        : place_(place), node_(std::move(node)), script_(script), show_(show) {}
 
     /// \param children reads SIGCHLD
     Status run(UniqueFd const& listener, SignalReader const& children, int input) {
+        show_(false);
         for (;;) {
             pollfd polled[] = {{input, POLLIN, 0}, {listener.get(), POLLIN, 0}, {children.fd(), POLLIN, 0}};
             auto const wake = looks_for_files() ? std::optional(next_look_) : std::nullopt;
@@ -79,6 +91,7 @@ public:
             while (children.take()) {
             }
             start_again();
+            show_change();
         }
     }
 
@@ -90,13 +103,19 @@ private:
         return count > 0 || (count < 0 && errno == EINTR);
     }
 
+    void show_change() {
+        bool const has_one =
+            std::ranges::any_of(interpreters_, [](auto const& each) { return each.second.pid != 0; });
+        if (has_one != std::exchange(has_shown_, has_one)) show_(has_one);
+    }
+
     void take_request(UniqueFd const& listener) {
         UniqueFd const connection(::accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC));
         if (!connection || !is_peer_of_this_user(connection.get())) return;
         auto const message = receive_message(connection.get());
         if (!message) return;
         is_asked_ = true;
-        keep(*message);
+        keep(*message, Listens::afterwards);
     }
 
     /// Ranks of this node ask by the socket. A node without ranks finds the files of the chief.
@@ -112,21 +131,21 @@ private:
             auto const message = read_trusted_file(place_.directory / name, message_max_bytes);
             if (!message || message->size() < 4) continue;
             if (!first_file_at_) first_file_at_ = steady_clock::now();
-            keep(std::string_view(*message).substr(4));
+            keep(std::string_view(*message).substr(4), Listens::at_once);
         }
         if (first_file_at_) between_looks_ = between_looks_min;
         next_look_ = steady_clock::now() + between_looks_;
     }
 
-    void keep(std::string_view message) {
+    void keep(std::string_view message, Listens listens) {
         auto program = parse_warm_program(message);
         if (!program) return;
         auto const key = warm_key(*program);
         if (interpreters_.contains(key) || interpreters_.size() >= interpreters_max) return;
-        start(key, interpreters_.emplace(key, Interpreter{*std::move(program)}).first->second);
+        start(key, interpreters_.emplace(key, Interpreter{*std::move(program)}).first->second, listens);
     }
 
-    void start(std::string const& key, Interpreter& interpreter) const {
+    void start(std::string const& key, Interpreter& interpreter, Listens listens) const {
         ++interpreter.starts;
         auto environment = interpreter.program.environment;
         environment.set("SLURMD_NODENAME", node_);  // the program may be that of another node
@@ -137,10 +156,11 @@ private:
         settings.block(none);
         settings.without_input();
         auto const& program = interpreter.program;
-        auto const pid = spawn(
-            {program.argv.front(), script_, std::string(argument_room_bytes, ' '),
-             local_socket_name(place_.name, node_, key), program.directory, join_numbers(program.processors)},
-            environment, settings);
+        auto const pid =
+            spawn({program.argv.front(), script_, std::string(argument_room_bytes, ' '),
+                   local_socket_name(place_.name, node_, key), program.directory,
+                   join_numbers(program.processors), listens == Listens::at_once ? "at-once" : "afterwards"},
+                  environment, settings);
         interpreter.pid = pid ? *pid : 0;
         if (!pid) interpreter.starts = starts_max;
     }
@@ -152,7 +172,8 @@ private:
             for (auto& [key, interpreter] : interpreters_) {
                 if (interpreter.pid != pid) continue;
                 interpreter.pid = 0;
-                if (WIFSIGNALED(status) && interpreter.starts < starts_max) start(key, interpreter);
+                if (WIFSIGNALED(status) && interpreter.starts < starts_max)
+                    start(key, interpreter, Listens::at_once);
             }
         }
     }
@@ -160,24 +181,27 @@ private:
     WarmStartPlace const& place_;
     std::string node_;
     std::filesystem::path script_;
+    std::function<void(bool)> const& show_;
+    bool has_shown_ = false;
     std::map<std::string, Interpreter> interpreters_;
     bool is_asked_ = false;
     std::optional<steady_clock::time_point> first_file_at_;
     std::chrono::seconds between_looks_ = between_looks_min;
-    steady_clock::time_point next_look_ = steady_clock::now() + between_looks_;
+    steady_clock::time_point next_look_ = steady_clock::now() + first_look_after;
 };
 
 }  // namespace
 
 Status keep_interpreters(WarmStartPlace const& place, Environment const& environment,
-                         std::filesystem::path const& interpreter, int input) {
+                         std::filesystem::path const& interpreter, int input,
+                         std::function<void(bool)> const& show) {
     auto node = environment.find("SLURMD_NODENAME").value_or("");
     DET_TRY_ASSIGN(auto const listener, listen_locally(local_socket_name(place.name, node, "keeper")));
     if (!listener) return Ok{};
     // The monitors of an interpreter that was killed, whose ranks run on, become children of this process.
     ::prctl(PR_SET_CHILD_SUBREAPER, 1);
     DET_TRY_ASSIGN(auto const children, SignalReader::open(signal_set({SIGCHLD})));
-    return InterpreterKeeper(place, std::move(node), interpreter).run(*listener, children, input);
+    return InterpreterKeeper(place, std::move(node), interpreter, show).run(*listener, children, input);
 }
 
 }  // namespace det::launch::launchers

@@ -16,6 +16,7 @@
 //   the run ends without its own one (run_node_step()).
 #include <det/checkpoint/storage/open_store.hpp>
 #include <det/foundation/uuid.hpp>
+#include <det/launch/supervisor/memory_cleanup.hpp>
 #include <det/protocol/host_list.hpp>
 #include <det/protocol/staged_file.hpp>
 #include <det/protocol/task_identity.hpp>
@@ -161,10 +162,14 @@ Result<RunPlan> Lane::plan_run(RunId id, search::TrialDraw const& draw) const {
         if (std::find(bad.begin(), bad.end(), host) == bad.end()) bad.push_back(std::move(host));
     }
     plan.signals_reach_all = !batch_job_.spec.forward_signals.empty() && signals_reach_all(context_.slurm);
-    DET_TRY_ASSIGN(auto const allocation,
-                   find_allocation(batch_job_, context_.environment, plan.resume.bad_hosts));
+    DET_TRY_ASSIGN(auto allocation, find_allocation(batch_job_, context_.environment, plan.resume.bad_hosts));
+    auto const first_hosts = decide_run_shape(batch_job_.spec, allocation).hosts;
+    allocation.warm_hosts = find_warm_hosts(id.trial);
     plan.shape = decide_run_shape(batch_job_.spec, allocation);
     plan.hosts = compress_host_list(plan.shape.hosts);
+    if (plan.shape.hosts != first_hosts)
+        context_.log(fmt::format("run {} leaves {} for {}, where interpreters wait", to_string(id),
+                                 compress_host_list(first_hosts), plan.hosts));
     plan.trial_seed = draw.seed;
     if (sampler::is_custom(batch_job_.spec)) plan.chosen_hyperparameters = draw.hyperparameters;
     if (search::sampler_sets_lengths(batch_job_.spec.searcher)) {
@@ -174,6 +179,15 @@ Result<RunPlan> Lane::plan_run(RunId id, search::TrialDraw const& draw) const {
     plan.master_port = find_free_port();
     plan.local_suffix = make_uuid();
     return plan;
+}
+
+/// The nodes on which an interpreter waits, to be preferred; none if the state that the ranks keep in memory
+/// is only on their own nodes: to begin at a checkpoint again would cost more.
+std::vector<std::string> Lane::find_warm_hosts(TrialId trial) const {
+    auto hosts = warm_start_.find_waiting();
+    if (!hosts.empty() && keeps_in_memory(batch_job_.spec) && !may_leave_nodes(batch_job_, context_, trial))
+        hosts.clear();
+    return hosts;
 }
 
 /// Reserves ports for the run, and logs each configured port that is taken.

@@ -21,6 +21,14 @@ bool keeps_in_memory(ExperimentSpec const& spec) {
     return spec.launch != Launch::script && spec.config->contains(key) && spec.config->at(key).is_object();
 }
 
+bool may_leave_nodes(BatchJob const& batch_job, SupervisorContext const& context, TrialId trial,
+                     std::filesystem::path const& base) {
+    auto const job = context.environment.find("SLURM_JOB_ID").value_or("");
+    auto const ranks = checkpoint::count_kept_ranks(
+        {base, job, to_string(trial), {}, std::to_string(batch_job.incarnation.restart_count)});
+    return ranks == 0 || ranks > batch_job.spec.shape.ranks_per_node();
+}
+
 Status remove_memory_snapshots(checkpoint::MemoryPlace const& place) {
     for (auto const& directory : checkpoint::find_memory_directories(place)) DET_TRY(remove_tree(directory));
     return Ok{};

@@ -34,8 +34,10 @@ std::chrono::milliseconds find_limit(ExperimentSpec const& spec) {
     return spec.config->contains(key) ? std::chrono::seconds(spec.config->at(key).get<int>()) : usual;
 }
 
-/// The numeric addresses of this host: those of the interfaces that the site names come first.
-std::vector<std::string> own_addresses(std::string const& preferred_interfaces) {
+}  // namespace
+
+std::vector<std::string> own_addresses(Environment const& environment) {
+    auto const preferred_interfaces = environment.find(variables::inter_node_network_interface).value_or("");
     auto all = list_interface_addresses();
     auto const preferred = split(preferred_interfaces, ',');
     std::stable_partition(all.begin(), all.end(), [&](auto const& each) {
@@ -48,8 +50,6 @@ std::vector<std::string> own_addresses(std::string const& preferred_interfaces) 
     }
     return addresses.empty() ? std::vector<std::string>{"127.0.0.1"} : addresses;
 }
-
-}  // namespace
 
 std::unique_ptr<NodeWatch> NodeWatch::start(BatchJob const& batch_job, RunPlan const& run,
                                             RunLayout const& layout, SupervisorContext const& context) {
@@ -90,9 +90,8 @@ NodeWatch::NodeWatch(std::unique_ptr<transport::NodeMonitor> monitor, Supervisor
       unconnected_(hosts_.size()) {}
 
 std::string NodeWatch::address() const {
-    auto const interfaces = context_.environment.find(variables::inter_node_network_interface).value_or("");
     return transport::render_node_monitor_address(
-        {monitor_->port(), static_cast<int>(hosts_.size()), own_addresses(interfaces)});
+        {monitor_->port(), static_cast<int>(hosts_.size()), own_addresses(context_.environment)});
 }
 
 std::chrono::milliseconds NodeWatch::gone_limit(BatchJob const& batch_job, Environment const& environment) {

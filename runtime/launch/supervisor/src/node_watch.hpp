@@ -1,4 +1,5 @@
 #pragma once
+#include <det/foundation/environment.hpp>
 #include <det/launch/supervisor/supervise.hpp>
 #include <det/protocol/directory_layout.hpp>
 #include <det/transport/node_monitor.hpp>
@@ -14,6 +15,10 @@
 #include "run_plan.hpp"
 
 namespace det::launch::supervisor {
+
+/// The numeric addresses of this host, under which nodes find the supervisor: those of the interfaces that
+/// the site names come first.
+std::vector<std::string> own_addresses(Environment const& environment);
 
 /// The nodes of a run over the network: their beats come to a NodeMonitor, and here is decided which node is
 /// lost (judge_silence). One thread.

@@ -16,6 +16,21 @@ int usable_nodes(ExperimentSpec const& spec, int allocated) {
     return static_cast<int>(std::min<std::int64_t>(at_least, spec.shape.nodes));
 }
 
+bool is_among_hosts(std::vector<std::string> const& hosts, std::string const& host) {
+    return std::ranges::find(hosts, host) != hosts.end();
+}
+
+/// Removes hosts until `count` are left: from the end those on which no interpreter waits, then the others.
+void leave_out_spare_hosts(std::vector<std::string>& hosts, std::size_t count,
+                           std::vector<std::string> const& warm_hosts) {
+    for (bool const with_warm : {false, true}) {
+        for (auto i = hosts.size(); i-- > 0 && hosts.size() > count;) {
+            if (with_warm || !is_among_hosts(warm_hosts, hosts[i]))
+                hosts.erase(hosts.begin() + static_cast<std::ptrdiff_t>(i));
+        }
+    }
+}
+
 }  // namespace
 
 RunShape decide_run_shape(ExperimentSpec const& spec, JobAllocation const& allocation) {
@@ -28,13 +43,15 @@ RunShape decide_run_shape(ExperimentSpec const& spec, JobAllocation const& alloc
     run.shape.nodes = usable_nodes(spec, allocated);
     if (spec.spare_nodes > 0 || spec.is_elastic()) {
         auto good = allocation.hosts;
-        std::erase_if(good, [&](auto const& host) {
-            return std::ranges::find(allocation.bad_hosts, host) != allocation.bad_hosts.end();
-        });
+        std::erase_if(good, [&](auto const& host) { return is_among_hosts(allocation.bad_hosts, host); });
         auto const good_count = static_cast<int>(good.size());
         if (spec.is_elastic() && good_count >= spec.nodes_min)
             run.shape.nodes = std::min(run.shape.nodes, good_count);
-        if (good_count >= run.shape.nodes) run.hosts = std::move(good);
+        if (good_count >= run.shape.nodes) {
+            run.hosts = std::move(good);
+            leave_out_spare_hosts(run.hosts, static_cast<std::size_t>(run.shape.nodes),
+                                  allocation.warm_hosts);
+        }
         run.hosts.resize(std::min(run.hosts.size(), static_cast<std::size_t>(run.shape.nodes)));
     }
     run.task_nodes = run.shape.nodes;

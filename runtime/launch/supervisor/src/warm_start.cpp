@@ -23,6 +23,8 @@ void remove_older_requests(std::filesystem::path const& own) {
     }
 }
 
+constexpr std::chrono::seconds has_reported_within{30};  // a keeper that has just been started
+
 }  // namespace
 
 bool is_warm_started(ExperimentSpec const& spec) {
@@ -40,16 +42,38 @@ WarmPlace warm_start_place(BatchJob const& batch_job, TrialId trial) {
             batch_job.experiment.trial(trial.index).path() / "warm-start" / execution};
 }
 
+std::vector<std::string> WarmStart::find_waiting() const {
+    return nodes_ ? nodes_->find_waiting() : std::vector<std::string>();
+}
+
+/// The srun of a step whose slurmstepd was killed on a node does not end by itself: it is killed here when
+/// the step has no keeper left. A keeper of a step that has just begun may not have reported yet.
+void WarmStart::forget_ended_steps() {
+    auto const now = context_.clock.steady_now();
+    std::erase_if(steps_, [&](auto& step) {
+        if (step.srun.poll_exit()) return true;
+        return nodes_ && now - step.began > has_reported_within && !nodes_->may_have_keeper_of(step.number);
+    });
+}
+
 void WarmStart::begin(TrialId trial, std::vector<std::string> const& except) {
     auto nodes = expand_host_list(batch_job_.hosts);
     if (!is_warm_started(batch_job_.spec) || !nodes) return;
-    std::erase_if(*nodes, [&](auto const& node) { return std::ranges::find(except, node) != except.end(); });
-    if (nodes->empty()) return;
-    std::erase_if(steps_, [](auto& step) { return step.poll_exit().has_value(); });
     auto const place = warm_start_place(batch_job_, trial);
     if (directory_ != place.directory) remove_older_requests(place.directory);
     directory_ = place.directory;
-    has_lost_node_ = has_lost_node_ || !except.empty();
+    if (!nodes_) nodes_ = WarmNodes::start(batch_job_, context_);
+    forget_ended_steps();
+    auto const leave_out = [&](std::vector<std::string> const& those) {
+        std::erase_if(*nodes,
+                      [&](auto const& node) { return std::ranges::find(those, node) != those.end(); });
+    };
+    leave_out(except);
+    if (nodes_) leave_out(nodes_->find_kept());
+    // A step that has lost a node, or its processes there, does not end in order.
+    bool const has_lost_keeper = nodes_ && !steps_.empty() && !nodes->empty();
+    has_lost_node_ = has_lost_node_ || !except.empty() || has_lost_keeper;
+    if (nodes->empty()) return;
     slurm::CommandOnNodes request;
     request.nodes = *nodes;
     request.cpus = batch_job_.cpus_per_node;
@@ -64,9 +88,11 @@ void WarmStart::begin(TrialId trial, std::vector<std::string> const& except) {
     auto environment = context_.environment;
     environment.unset(variables::spank);
     unset_batch_step(environment);
+    auto const number = ++steps_begun_;
+    if (nodes_) environment.set(KeeperLinkPlace::variable, nodes_->describe_place(number));
     auto step = slurm::StepProcess::start(slurm::render_srun(request), environment);
     if (step)
-        steps_.push_back(*std::move(step));
+        steps_.push_back({number, context_.clock.steady_now(), *std::move(step)});
     else
         context_.log(fmt::format("slurm.warm_start: no interpreters wait: {}", step.error().message));
 }
@@ -75,12 +101,13 @@ void WarmStart::end(bool is_node_lost) {
     // srun does not end before its tasks on a lost node do.
     std::chrono::seconds const limit(is_node_lost || has_lost_node_ ? 1 : 5);
     auto const until = context_.clock.steady_now() + limit;
-    for (auto& step : steps_) step.close_input();
+    for (auto& step : steps_) step.srun.close_input();
     for (auto& step : steps_) {
         // After that Slurm ends what is left, when the job ends.
-        if (!wait_for_step(step, until, context_.clock)) step.signal(SIGKILL);
+        if (!wait_for_step(step.srun, until, context_.clock)) step.srun.signal(SIGKILL);
     }
     steps_.clear();
+    nodes_.reset();
     if (!directory_.empty()) {
         (void)remove_tree(directory_);
         (void)::rmdir(directory_.parent_path().c_str());  // unless another execution has files there

@@ -1,8 +1,8 @@
 """An interpreter that has imported torch and waits for programs to run (slurm.warm_start).
 
-`det-launch keep-interpreters` starts it as `python3 warm_interpreter.py ROOM SOCKET DIRECTORY PROCESSORS`, with the environment in
-which a rank of the first run has started. For each connection to SOCKET, a name in the abstract namespace, it forks a monitor, which
-forks the rank. The rank becomes the program as if `python3` had just started it: arguments, environment, working directory,
+`det-launch keep-interpreters` starts it as `python3 warm_interpreter.py ROOM SOCKET DIRECTORY PROCESSORS LISTENS`, with the environment
+in which a rank of the first run has started. If LISTENS is "at-once", a rank that comes earlier waits for the rest of the import; else
+there is no SOCKET until then. For each connection to SOCKET, a name in the abstract namespace, it forks a monitor, which forks the rank. The rank becomes the program as if `python3` had just started it: arguments, environment, working directory,
 descriptors, signals, affinity and limits are those of `det-launch warm-start`, which connects, passes signals on, and ends as the
 rank does. If that process ends first, for example because Slurm has killed its step, the monitor kills the rank and all that it has started.
 
@@ -78,6 +78,14 @@ def receive_request(connection: socket.socket) -> Request:
         for file in files:  # a wrapper would wait for the end of this output
             os.close(file)
         raise
+
+
+def has_ended(connection: socket.socket) -> bool:
+    """Whether the other side has given up waiting for the import: it then starts the rank itself."""
+    try:
+        return not connection.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT)
+    except OSError:
+        return False
 
 
 def is_of_this_user(connection: socket.socket) -> bool:
@@ -316,11 +324,15 @@ def run_program(argv: List[str]) -> None:
         sys.exit(1)
 
 
-def wait_for_start(name: str) -> Request:
-    """Returns in each rank."""
+def listen(name: str) -> socket.socket:
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_CLOEXEC)
     listener.bind("\0" + name)
     listener.listen(128)
+    return listener
+
+
+def wait_for_start(listener: socket.socket) -> Request:
+    """Returns in each rank."""
     monitors = Monitors()
     while True:
         is_readable = select.select([listener], [], [], 1.0)[0]
@@ -338,6 +350,11 @@ def wait_for_start(name: str) -> Request:
             connection.close()
             continue
         connection.settimeout(None)
+        if has_ended(connection):
+            connection.close()
+            for file in request.files:
+                os.close(file)
+            continue
         run = next((word.decode(errors="replace") for word in request.environment if word.startswith(b"DET_RUN_KEY=")), "")
         monitors.wait_for_other_runs(run)
         pid = fork()
@@ -367,7 +384,8 @@ def fail(why: str) -> NoReturn:
 
 def main() -> Request:
     """Returns in each rank."""
-    name, directory, processors = sys.argv[2:5]
+    name, directory, processors, listens = sys.argv[2:6]
+    listener = listen(name) if listens == "at-once" else None
     os.environ.pop("DET_WARM_ROOM", None)
     _libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
     places = find_places()
@@ -386,7 +404,7 @@ def main() -> Request:
         fail("the import of torch has opened a device, which a fork can't use")
     if not getattr(sys.flags, "safe_path", False):
         del sys.path[0]
-    request = wait_for_start(name)
+    request = wait_for_start(listener or listen(name))
     take_over(request, places, run_directory)
     return request
 

@@ -65,7 +65,11 @@ Result<std::optional<WorkerEnd>> run_warm(std::vector<std::string> const& comman
 /// Keeps interpreters for what run_warm() asks for, on this node and, by the files in the directory, on other
 /// ones. Returns when the input has ended, or at once if another process does the same.
 /// \param interpreter the path of warm_interpreter.py
+/// \param input ends when the interpreters are to end
+/// \param show is called at the beginning, unless another process does the same, and when there is a first
+///     interpreter or none any more
 Status keep_interpreters(WarmStartPlace const& place, Environment const& environment,
-                         std::filesystem::path const& interpreter, int input);
+                         std::filesystem::path const& interpreter, int input,
+                         std::function<void(bool has_interpreter)> const& show);
 
 }  // namespace det::launch::launchers

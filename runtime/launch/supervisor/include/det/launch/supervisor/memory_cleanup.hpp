@@ -5,6 +5,7 @@
 #include <det/protocol/ids.hpp>
 #include <det/slurm/client.hpp>
 
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,11 @@ namespace det::launch::supervisor {
 
 /// Whether slurm.memory_checkpoints is set and has an effect.
 bool keeps_in_memory(ExperimentSpec const& spec);
+
+/// Whether the next run of the trial finds the snapshots also if it leaves a node of the last run: what is on
+/// this node shows whether nodes have copies of each other's. True if there is nothing here.
+bool may_leave_nodes(BatchJob const& batch_job, SupervisorContext const& context, TrialId trial,
+                     std::filesystem::path const& base = checkpoint::shared_memory);
 
 /// Removes the snapshots of a trial of this job on this node.
 Status remove_memory_snapshots(checkpoint::MemoryPlace const& place);
