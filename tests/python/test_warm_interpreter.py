@@ -185,6 +185,23 @@ class WarmInterpreterTest(unittest.TestCase):
         self.assertNotIn("warm_interpreter", text)
         self.assertEqual(os.waitstatus_to_exitcode(program.wait()), 1)
 
+    def test_a_program_that_fails_runs_its_exit_handlers_and_awaits_its_threads(self):
+        program = self.start(
+            "import atexit, sys, threading, time\n"
+            "atexit.register(print, 'at exit')\n"
+            "def work():\n"
+            "    time.sleep(0.2)\n"
+            "    print('worked')\n"
+            "threading.Thread(target=work).start()\n"
+            "sys.stdout.write('begun\\n')\n"
+            "sys.stderr = sys.stdout\n"
+            "raise OSError('no')\n"
+        )
+        self.assertEqual(os.waitstatus_to_exitcode(program.wait()), 1)
+        lines = program.output.read().splitlines()
+        self.assertEqual(lines[0], "begun")
+        self.assertEqual(lines[-3:], ["OSError: no", "worked", "at exit"])
+
     def test_signals_reach_the_program_and_its_end_is_told(self):
         program = self.start(
             "import signal, sys\nsignal.signal(signal.SIGUSR1, lambda *_: print('notice', flush=True))\n"
