@@ -291,7 +291,7 @@ BOOST_AUTO_TEST_CASE(a_run_moves_to_the_node_where_an_interpreter_waits_and_so_d
         must(write_file(home() / "code" / name, text, 0644));
     }
     auto const id = train(
-        "--config slurm.warm_start=true --config 'entrypoint=python3 -m "
+        "--config max_restarts=5 --config slurm.warm_start=true --config 'entrypoint=python3 -m "
         "determined.launch.torch_distributed python3 warm_started.py' "
         "--config 'environment.environment_variables=[STEPS=1000000, PAUSE_MS=50]' ");
     for (auto const* node : {"n0", "n1", "n2", "n3"}) wait_for_interpreter(node);
