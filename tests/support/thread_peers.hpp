@@ -2,6 +2,7 @@
 #include <det/checkpoint/peers.hpp>
 
 #include <algorithm>
+#include <boost/test/unit_test.hpp>
 #include <chrono>
 #include <condition_variable>
 #include <functional>
@@ -73,6 +74,12 @@ private:
     ThreadExchange& exchange_;
     int rank_;
 };
+
+/// Ends the test if the condition does not hold. For threads: the checks of Boost.Test may not be used by
+/// several at a time.
+inline void must_be(bool condition, std::string const& what) {
+    if (!condition) BOOST_FAIL("not so: " + what);
+}
 
 /// Runs `body` in `size` threads, one per rank.
 inline void as_ranks(int size, std::function<void(ThreadPeers&)> const& body) {

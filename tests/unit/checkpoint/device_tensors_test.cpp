@@ -459,7 +459,7 @@ BOOST_AUTO_TEST_CASE(tensors_on_devices_are_kept_in_memory_before_the_call_retur
         model.fill(7);
         auto state = model.state();
         for (auto& tensor : state) tensor.copy_later = true;
-        BOOST_TEST(must(snapshots.keep(10, Json::object(), state)));
+        must_be(must(snapshots.keep(10, Json::object(), state)), "the step is kept");
         model.fill(-1);
     });
     for (int const readers : {2, 3}) {

@@ -172,7 +172,7 @@ BOOST_AUTO_TEST_CASE(the_newest_two_are_kept_in_private_files_whose_memory_is_us
         must(snapshots.load(model.state(), 0));
         available_bytes = 0;  // no further memory is needed
         model.fill(40);
-        BOOST_REQUIRE(must(snapshots.keep(40, Json::object(), model.state())));
+        must_be(must(snapshots.keep(40, Json::object(), model.state())), "step 40 is kept");
     });
     BOOST_REQUIRE(::lstat((directory / "2.40.1of2").c_str(), &info) == 0);
     BOOST_TEST(info.st_ino == inode);
@@ -185,7 +185,7 @@ BOOST_AUTO_TEST_CASE(the_snapshot_that_was_loaded_stays_until_all_ranks_have_a_n
     as_ranks(2, [&](ThreadPeers& peers) {
         MemorySnapshots snapshots(peers, options(2, peers));
         Model model(peers.rank(), 2);
-        BOOST_REQUIRE(must(snapshots.load(model.state(), 0)).has_value());
+        must_be(must(snapshots.load(model.state(), 0)).has_value(), "a snapshot is loaded");
         must(snapshots.keep(20, Json{{"steps_completed", 20}}, model.state()));
     });
     BOOST_TEST(path_exists(directory / "1.10.0of2"));
@@ -291,7 +291,7 @@ BOOST_AUTO_TEST_CASE(a_state_with_other_tensors_does_not_get_a_snapshot) {
         MemorySnapshots snapshots(peers, options(2, peers));
         std::vector<float> other(4);
         State const state = {NamedTensor::whole("other", DataType::float32, {4}, other.data())};
-        BOOST_TEST(!must(snapshots.load(state, 0)).has_value());
+        must_be(!must(snapshots.load(state, 0)).has_value(), "no snapshot is loaded");
     });
     BOOST_REQUIRE(warnings.size() == 1u);
     BOOST_TEST(warnings[0].find("no tensor 'other'") != std::string::npos, warnings[0]);

@@ -429,10 +429,11 @@ BOOST_AUTO_TEST_CASE(a_rank_exchanges_one_text_per_snapshot_when_no_memory_is_ne
             return Result<std::unique_ptr<RankMessages>>(std::make_unique<RankOfThread>(messages, rank));
         };
         MemorySnapshots snapshots(counting, options);
-        for (std::uint64_t const step : {10, 20}) BOOST_CHECK(keep(peers, snapshots, step));
+        for (std::uint64_t const step : {10, 20}) must_be(keep(peers, snapshots, step), "the step is kept");
         if (peers.is_chief()) gathered = reduced = 0;
         must(peers.allgather(""));
-        for (std::uint64_t const step : {30, 40, 50}) BOOST_CHECK(keep(peers, snapshots, step));
+        for (std::uint64_t const step : {30, 40, 50})
+            must_be(keep(peers, snapshots, step), "the step is kept");
     });
     BOOST_TEST(gathered == 2 * 3);
     BOOST_TEST(reduced == 0);

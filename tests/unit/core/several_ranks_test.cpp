@@ -29,7 +29,8 @@ struct Fixture : RunFixture {
     std::filesystem::path page(int rank) const { return directory / ("page-" + std::to_string(rank)); }
 
     /// Opens what Context::init() opens, with this transport.
-    Result<ContextData> open(std::unique_ptr<transport::Transport> transport) {
+    /// \param own the clock of the rank, which is a thread
+    Result<ContextData> open(std::unique_ptr<transport::Transport> transport, FakeClock& own) {
         collectives::Topology const topology{transport->rank().value, transport->size()};
         auto const rank = transport->rank().value;
         DET_TRY_ASSIGN(auto context, collectives::DistributedContext::make(std::move(transport), topology));
@@ -38,17 +39,17 @@ struct Fixture : RunFixture {
         std::unique_ptr<telemetry::Reporter> reporter;
         if (rank == 0) {
             DET_TRY_ASSIGN(auto writer, journal::JournalWriter::create(run.chief_journal()));
-            reporter = std::make_unique<telemetry::Reporter>(std::move(writer), clock);
+            reporter = std::make_unique<telemetry::Reporter>(std::move(writer), own);
         }
         auto store = std::make_unique<checkpoint::SharedFsStore>(directory / "checkpoints");
-        ContextData data{clock,
+        ContextData data{own,
                          std::move(loaded),
                          std::move(context),
                          std::move(store),
                          std::move(reporter),
                          std::move(notice)};
         if (rank != 0) {
-            data.rank_reports = std::make_unique<RankReports>(run.rank_journal({rank}), Rank{rank}, clock,
+            data.rank_reports = std::make_unique<RankReports>(run.rank_journal({rank}), Rank{rank}, own,
                                                               std::chrono::milliseconds(0),
                                                               std::function<void(std::string const&)>());
         }
@@ -57,7 +58,8 @@ struct Fixture : RunFixture {
 
     void run_contexts(std::function<Status(ContextData&)> const& body) {
         transport::check_ranks(transport::run_ranks(ranks, [&](auto transport) -> Status {
-            DET_TRY_ASSIGN(auto data, open(std::move(transport)));
+            FakeClock own;
+            DET_TRY_ASSIGN(auto data, open(std::move(transport), own));
             return body(data);
         }));
     }
