@@ -344,8 +344,7 @@ Status ContextData::close_reports() const {
 Status ContextData::acknowledge_preemption() {
     if (is_preemption_acknowledged || !reporter) return Ok{};
     auto noticed = notice ? notice->raised_at() : std::nullopt;
-    // The notice may have reached another node first: then this rank has just learned of it from that node.
-    if (!noticed && is_preempted) noticed = clock.now();
+    if (!noticed) noticed = preempted_at;  // the notice has reached another node first
     // The record is synced, because NFS may report a full disk only then. Without the record the supervisor
     // takes a run that exits with 0 for a finished one.
     acknowledgement_failed = true;

@@ -35,7 +35,8 @@ struct ContextData {
     std::string switch_name = {};                         // of this node; empty if it is unknown
     std::unique_ptr<ContinuedState> continued = std::make_unique<ContinuedState>();
 
-    bool is_preempted = false;  // should_preempt() has returned true on this rank
+    bool is_preempted = false;                 // should_preempt() has returned true on this rank
+    std::optional<UtcTime> preempted_at = {};  // when it did so first
     bool is_preemption_acknowledged = false;
     bool acknowledgement_failed = false;  // the record could not be written or synced
 

@@ -42,6 +42,7 @@ Result<bool> Preempt::should_preempt(Acknowledge when) {
     if (!data_.is_preempted) {
         if (!has_begun_) DET_TRY(note_first_step());
         DET_TRY_ASSIGN(data_.is_preempted, ask());
+        if (data_.is_preempted) data_.preempted_at = data_.clock.now();
     }
     // Called at every true answer, because an earlier acknowledgement may have failed.
     if (data_.is_preempted && when == Acknowledge::at_once) DET_TRY(acknowledge());

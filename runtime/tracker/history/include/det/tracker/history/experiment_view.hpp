@@ -58,7 +58,7 @@ ExperimentView view_experiment(ExperimentRecord record, QueueSnapshot const& que
 /// The times of an interruption of a run, in order, until the next run trained; nullopt if unknown.
 struct Interruption {
     std::uint32_t run = 0;
-    std::optional<UtcTime> noticed;       // the notice reached the chief's node
+    std::optional<UtcTime> noticed;       // the chief learned of the notice
     std::optional<UtcTime> acknowledged;  // the program acknowledged the preemption
     std::optional<UtcTime> saved;         // the last checkpoint, unless it is from before the acknowledgement
     std::optional<UtcTime> ended;         // the run ended
