@@ -123,6 +123,14 @@ Result<std::vector<std::string>> outputs_of(std::vector<Result<ProcessOutput>> a
     return texts;
 }
 
+/// scontrol prints its prompt before it reads a command, and again before it finds the end of its input. One
+/// prompt alone: a wrapper of the site has read the command.
+bool has_found_no_command(std::string_view output) {
+    constexpr std::string_view prompt = "scontrol: ";
+    auto const first = output.find(prompt);
+    return first != output.npos && output.find(prompt, first + prompt.size()) == output.npos;
+}
+
 }  // namespace
 
 CommandClient::CommandClient(ProcessRunner& runner, Environment environment)
@@ -229,9 +237,12 @@ void CommandClient::prepare_release() {
 Status CommandClient::release(JobRef const& job) {
     if (auto const scontrol = std::exchange(waiting_scontrol_, nullptr)) {
         auto const output = scontrol->finish(fmt::format("release {}\n", to_string(job)));
-        if (output && output->exit_code == 0) return Ok{};
+        if (output && output->exit_code == 0 && !has_found_no_command(output->out)) return Ok{};
         if (!output && output.error().code == codes::timed_out)
             return as_slurm_error("scontrol release", output.error());
+        // The release may have had an effect: the job of a second one might run already.
+        if (output && says_unreachable(error_message_of(*output)))
+            return failure_of("scontrol release", *output);
         // A wrapper of the site may need a command. If the release itself has failed, a second one says why.
     }
     return run("scontrol release", {"scontrol", "release", to_string(job)});

@@ -299,7 +299,7 @@ BOOST_AUTO_TEST_CASE(changes_name_only_what_changes) {
 
 BOOST_AUTO_TEST_CASE(a_prepared_release_is_an_scontrol_that_reads_its_command) {
     runner.starts_ahead = true;
-    runner.answer(0, "scontrol: release 7\n");
+    runner.answer(0, "scontrol: release 7\nscontrol: \n");
     client.prepare_release();
     BOOST_TEST(runner.calls.empty());
     must(client.release({7, {}}));
@@ -314,7 +314,9 @@ BOOST_AUTO_TEST_CASE(a_prepared_release_is_an_scontrol_that_reads_its_command) {
 
 BOOST_AUTO_TEST_CASE(a_prepared_release_that_fails_is_repeated_by_a_usual_one) {
     runner.starts_ahead = true;
+    // The second one has read the command and starts an scontrol that finds none.
     for (auto const& wrapper : {Result<ProcessOutput>(ProcessOutput{1, "", "usage: scontrol COMMAND\n"}),
+                                Result<ProcessOutput>(ProcessOutput{0, "scontrol: \n", ""}),
                                 Result<ProcessOutput>(Error{codes::process, "has not read its input"})}) {
         if (wrapper) runner.answer(wrapper->exit_code, wrapper->out, wrapper->err);
         if (!wrapper) runner.answer(wrapper.error());
@@ -327,7 +329,11 @@ BOOST_AUTO_TEST_CASE(a_prepared_release_that_fails_is_repeated_by_a_usual_one) {
     runner.answer(1, "", "Job is no longer pending execution for job 7\n");
     client.prepare_release();
     BOOST_TEST((must_fail(client.release({7, {}})).code == codes::slurm_refused));
-    // What took too long is not repeated.
+    // What took too long, or had no answer, is not repeated: it may have had an effect.
+    runner.answer(1, "scontrol: release 7\nscontrol: \n",
+                  "slurm_suspend error: Unable to contact slurm controller (connect failure)\n");
+    client.prepare_release();
+    BOOST_TEST((must_fail(client.release({7, {}})).code == codes::slurm_unreachable));
     runner.answer(Error{codes::timed_out, "'scontrol' did not end within 20 s"});
     client.prepare_release();
     BOOST_TEST((must_fail(client.release({7, {}})).code == codes::slurm_unreachable));
