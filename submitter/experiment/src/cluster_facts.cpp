@@ -144,9 +144,9 @@ bool is_recent(UtcTime time, Context const& context) {
     return age_us >= 0 && age_us < age_max_us;
 }
 
-// A file of the cache is a line of JSON that says when and about which cluster it was written, and the facts:
-// JSON, or the settings as Slurm has printed them. As a string of JSON these would take three times as long
-// to read.
+// A file of the cache is a line of JSON with the time, the cluster and the number of bytes that follow, and
+// the facts: JSON, or the settings as Slurm has printed them. As a string of JSON these would take three
+// times as long to read.
 
 /// Returns the cached value. Returns nothing if the file is older than a minute, damaged or not private to
 /// this user, or if another cluster or another version of the format wrote it.
@@ -156,12 +156,14 @@ std::optional<T> find_recent(std::filesystem::path const& file, Context const& c
     auto const text = read_private_text(file, cache_limit_bytes);
     if (!text) return std::nullopt;
     auto const line_end = std::min(text->find('\n'), text->size() - 1) + 1;
+    auto const facts = std::string_view(*text).substr(line_end);
     auto const value = decode_json("cache", [&]() -> std::optional<T> {
         auto const written = parse_json(std::string_view(*text).substr(0, line_end));
         bool const is_of_use = written.at("version") == cache_version &&
+                               written.at("bytes") == facts.size() &&
                                written.at("cluster") == cluster_of(context) &&
                                is_recent({written.at("time_us").get<std::int64_t>()}, context);
-        return is_of_use ? std::optional<T>(read(std::string_view(*text).substr(line_end))) : std::nullopt;
+        return is_of_use ? std::optional<T>(read(facts)) : std::nullopt;
     });
     return value ? *value : std::nullopt;
 }
@@ -169,6 +171,7 @@ std::optional<T> find_recent(std::filesystem::path const& file, Context const& c
 void keep(std::filesystem::path const& file, Context const& context, std::string const& facts) {
     auto const written = Json{{"version", cache_version},
                               {"time_us", context.clock.now().microseconds},
+                              {"bytes", facts.size()},
                               {"cluster", cluster_of(context)}};
     write_private_text(file, to_line(written) + "\n" + facts);
 }
