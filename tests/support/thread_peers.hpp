@@ -2,11 +2,11 @@
 #include <det/checkpoint/peers.hpp>
 
 #include <algorithm>
-#include <boost/test/unit_test.hpp>
 #include <chrono>
 #include <condition_variable>
 #include <functional>
 #include <mutex>
+#include <stdexcept>
 #include <thread>
 
 /// An allgather between threads that act as ranks.
@@ -75,10 +75,10 @@ private:
     int rank_;
 };
 
-/// Ends the test if the condition does not hold. For threads: the checks of Boost.Test may not be used by
-/// several at a time.
+/// Throws if the condition does not hold, which ends the program of a thread. The checks of Boost.Test may
+/// not be used by several threads at a time.
 inline void must_be(bool condition, std::string const& what) {
-    if (!condition) BOOST_FAIL("not so: " + what);
+    if (!condition) throw std::logic_error("not so: " + what);
 }
 
 /// Runs `body` in `size` threads, one per rank.

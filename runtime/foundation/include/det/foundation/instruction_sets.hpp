@@ -9,8 +9,8 @@ enum class InstructionSet {
     avx512,  // F, BW, VL and DQ
 };
 
-/// Whether the processor has these instructions and the kernel keeps their registers. Asks the processor at
-/// each call. False on other processors.
+/// Whether the processor has these instructions and the kernel keeps their registers. Executes CPUID at each
+/// call. False on other processors.
 bool has_instruction_set(InstructionSet set);
 
 }  // namespace det
