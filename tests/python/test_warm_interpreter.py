@@ -202,6 +202,29 @@ class WarmInterpreterTest(unittest.TestCase):
         self.assertEqual(lines[0], "begun")
         self.assertEqual(lines[-3:], ["OSError: no", "worked", "at exit"])
 
+    def test_a_program_that_fails_loses_nothing_that_it_has_written(self):
+        program = self.start(
+            "import io, os, sys\n"
+            "class Broken(io.RawIOBase):\n"
+            "    def flush(self):\n"
+            "        raise ValueError('broken')\n"
+            "broken = Broken()\n"
+            "text = open('text', 'w')\n"
+            "text.write('of a text')\n"
+            "data = open('data', 'wb')\n"
+            "data.write(b'of a file')\n"
+            "closed = open('closed', 'w')\n"
+            "closed.close()\n"
+            "first, sys.stdout = sys.stdout, None\n"
+            "first.write('first\\n')\n"
+            "sys.stderr = None\n"
+            "raise OSError('no')\n"
+        )
+        self.assertEqual(os.waitstatus_to_exitcode(program.wait()), 1)
+        self.assertEqual((self.directory / "text").read_text(encoding="utf-8"), "of a text")
+        self.assertEqual((self.directory / "data").read_bytes(), b"of a file")
+        self.assertIn("first", program.output.read())
+
     def test_signals_reach_the_program_and_its_end_is_told(self):
         program = self.start(
             "import signal, sys\nsignal.signal(signal.SIGUSR1, lambda *_: print('notice', flush=True))\n"

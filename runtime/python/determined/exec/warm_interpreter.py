@@ -11,8 +11,11 @@ No device is used before the fork: a CUDA context can't be forked. The monitor o
 
 import array
 import atexit
+import contextlib
 import ctypes
+import gc
 import importlib
+import io
 import os
 import resource
 import select
@@ -292,11 +295,33 @@ def take_over(request: Request, places: Tuple[int, int, int, int], run_directory
         sys.modules["numpy"].random.seed()
 
 
+def flush_files() -> None:
+    """Writes what the program has written to files that it has not closed, also to a former sys.stdout."""
+    objects = gc.get_objects()
+    kinds = set()
+    for kind in {*map(type, objects)}:
+        with contextlib.suppress(BaseException):  # a class can do anything when it is asked
+            if issubclass(kind, io.IOBase):
+                kinds.add(kind)
+    for each in (sys.__stdout__, sys.__stderr__, *(each for each in objects if type(each) in kinds)):
+        with contextlib.suppress(BaseException):  # it is closed, or can't be written
+            each.flush()
+
+
+def flush_files_in_time() -> None:
+    """A thread of the program may have locked a file, in a write that does not end."""
+    flushing = threading.Thread(target=flush_files, daemon=True)
+    flushing.start()
+    flushing.join(ENDED_WITHIN_S)
+
+
 def end_failed_program() -> NoReturn:
     """Ends this process after an uncaught exception as Python does, but without destroying modules and objects: with torch
     that takes some tenths of a second of a processor, and ranks that learn of the failure by the end of this one's connections
     wait for it, one after the other."""
-    for finish in (threading._shutdown, atexit._run_exitfuncs, sys.stdout.flush, sys.stderr.flush):  # type: ignore[attr-defined]
+    threads_and_handlers = (threading._shutdown, atexit._run_exitfuncs)  # type: ignore[attr-defined]
+    files = (lambda: sys.stdout.flush(), lambda: sys.stderr.flush(), flush_files_in_time)
+    for finish in (*threads_and_handlers, *files):
         try:
             finish()
         except BaseException:
