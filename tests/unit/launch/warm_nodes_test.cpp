@@ -59,7 +59,7 @@ Environment on_node(std::string const& node, std::string const& link) {
     return environment;
 }
 
-/// The keeper of a node; it ends when this object does, without a word.
+/// The keeper of a node; it ends when this object does, without reporting it.
 struct Keeper {
     pid_t pid;
     Keeper(std::string const& node, std::string const& link, bool has_interpreter) : pid(::fork()) {
@@ -114,18 +114,29 @@ BOOST_AUTO_TEST_CASE(interpreters_wait_where_keepers_say_that_and_are_gone_when_
     Keeper first("n0", link, true), second("n1", link, true), without("n2", nodes->describe_place(2), false);
     wait_until([&] { return nodes->find_waiting().size() == 2 && nodes->find_kept().size() == 3; });
     BOOST_TEST(nodes->find_waiting() == (Hosts{"n0", "n1"}), boost::test_tools::per_element());
-    BOOST_TEST(nodes->may_have_keeper_of(2));
+    BOOST_TEST(nodes->may_have_keeper_of(2, {"n2"}));
     without.kill();
     second.kill();
     wait_until([&] { return nodes->find_kept().size() == 1; });
     BOOST_TEST(nodes->find_waiting() == (Hosts{"n0"}), boost::test_tools::per_element());
-    BOOST_TEST(!nodes->may_have_keeper_of(2));
-    BOOST_TEST(nodes->may_have_keeper_of(1));
+    wait_until([&] { return !nodes->may_have_keeper_of(2, {"n2"}); });
+    wait_until([&] { return nodes->find_ended(1, {"n0", "n1"}) == Hosts{"n1"}; });
+    BOOST_TEST(nodes->may_have_keeper_of(1, {"n0", "n1"}));
+    BOOST_TEST(nodes->may_have_keeper_of(3, {"n1"}));  // it is yet to start
     // A further one takes its place.
     Keeper const again("n1", nodes->describe_place(3), true);
     wait_until([&] { return nodes->find_waiting().size() == 2; });
-    BOOST_TEST(nodes->may_have_keeper_of(3));
+    BOOST_TEST(nodes->may_have_keeper_of(3, {"n1"}));
+    BOOST_TEST(!nodes->may_have_keeper_of(1, {"n1"}));
     BOOST_TEST(log_lines.empty());
+}
+
+BOOST_AUTO_TEST_CASE(a_keeper_may_live_that_has_never_connected_or_whose_connection_ends_without_its_end) {
+    auto const nodes = start();
+    Keeper const first("n0", nodes->describe_place(1), true);
+    wait_until([&] { return nodes->find_waiting().size() == 1; });
+    BOOST_TEST(nodes->may_have_keeper_of(1, {"n1", "n2"}));
+    BOOST_TEST(nodes->find_ended(1, {"n0", "n1", "n2"}).empty());
 }
 
 BOOST_AUTO_TEST_CASE(a_keeper_that_does_not_know_the_secret_is_not_believed) {
@@ -167,6 +178,37 @@ BOOST_AUTO_TEST_CASE(a_further_step_begins_only_on_nodes_whose_keeper_is_gone) {
     clock.step = 500ms;  // the keepers have inherited the input of the steps, which do not end by themselves
     warm.end(false);
     BOOST_TEST(warm.find_waiting().empty());
+}
+
+BOOST_AUTO_TEST_CASE(the_srun_of_a_step_is_ended_only_when_all_its_keepers_have_ended) {
+    step_is("echo \"$DET_KEEPER_LINK\" >\"$DET_ROOT/link\"; echo $$ >\"$DET_ROOT/pid\"; exec cat");
+    ::setenv("DET_ROOT", root.path().c_str(), 1);
+    context.environment = Environment::of_this_process();
+    ::unsetenv("DET_ROOT");
+    WarmStart warm(job, context);
+    warm.begin(trial, {});
+    wait_until([&] { return trim(read_file(root / "pid").value_or("")).size() > 0; });
+    auto const srun = parse_integer<pid_t>(trim(must(read_file(root / "pid")))).value();
+    auto const link = std::string(trim(must(read_file(root / "link"))));
+    Hosts const all{"n0", "n1", "n2"};
+    auto const is_srun_left = [&] {
+        warm.begin(trial, all);  // begins nothing
+        return ::kill(srun, 0) == 0;
+    };
+    clock.sleep_for(31s);
+    BOOST_TEST(is_srun_left());  // no keeper has connected
+    {
+        Keeper const first("n0", link, true), second("n1", link, true);
+        wait_until([&] { return warm.find_waiting().size() == 2; });
+    }
+    wait_until([&] { return warm.find_waiting().empty(); });
+    BOOST_TEST(is_srun_left());  // that of n2 has not
+    {
+        Keeper const third("n2", link, true);
+        wait_until([&] { return warm.find_waiting().size() == 1; });
+        BOOST_TEST(is_srun_left());
+    }
+    wait_until([&] { return !is_srun_left(); });
 }
 
 BOOST_AUTO_TEST_CASE(a_run_stays_on_its_nodes_if_only_they_have_its_state) {

@@ -1,7 +1,7 @@
 // Up to 64 nodes are all connected to this process, which learns at once that the connection of one has
 // ended. Of more nodes some are connected to others (NODE_MONITOR.md): they count as kept until they have
 // been silent for three seconds, and every keeper as one with an interpreter, because the reports of several
-// nodes come as one sum.
+// nodes come as one sum. That a keeper of such a job has ended is not certain then.
 #include "warm_nodes.hpp"
 
 #include <det/foundation/uuid.hpp>
@@ -75,12 +75,20 @@ std::vector<std::string> WarmNodes::find_kept() const {
     return select([&](KeeperNode const& node) { return is_kept(node); });
 }
 
-bool WarmNodes::may_have_keeper_of(std::uint64_t step) const {
-    if (hosts_.size() > nodes_of_one_level) return true;
-    return !select([&](KeeperNode const& node) {
-                return is_kept(node) &&
-                       (!node.activity || KeeperReport::from_number(*node.activity).step == step);
-            }).empty();
+// A keeper that has never connected (a firewall, or it has just started) and one whose connection is broken
+// may live. A node's last report stays known after its keeper's end, until another one reports: of a later
+// step, whose keeper has found none there.
+std::vector<std::string> WarmNodes::find_ended(std::uint64_t step,
+                                               std::vector<std::string> const& hosts) const {
+    if (hosts_.size() > nodes_of_one_level) return {};
+    auto ended = select([&](KeeperNode const& node) {
+        if (!node.activity) return false;
+        auto const reported = KeeperReport::from_number(*node.activity).step;
+        bool const is_gone = node.is_killed || node.presence == transport::NodeMonitor::Presence::left;
+        return reported > step || (reported == step && is_gone);
+    });
+    std::erase_if(ended, [&](auto const& host) { return std::ranges::find(hosts, host) == hosts.end(); });
+    return ended;
 }
 
 }  // namespace det::launch::supervisor

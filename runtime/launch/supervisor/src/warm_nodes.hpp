@@ -25,8 +25,12 @@ public:
     std::vector<std::string> find_waiting() const;
     /// The nodes that have a keeper.
     std::vector<std::string> find_kept() const;
+    /// Those of the hosts of a step whose keeper has certainly ended.
+    std::vector<std::string> find_ended(std::uint64_t step, std::vector<std::string> const& hosts) const;
     /// Whether a keeper of the step lives, or may live.
-    bool may_have_keeper_of(std::uint64_t step) const;
+    bool may_have_keeper_of(std::uint64_t step, std::vector<std::string> const& hosts) const {
+        return find_ended(step, hosts).size() < hosts.size();
+    }
 
 private:
     WarmNodes(KeeperLinkPlace place, std::vector<std::string> hosts,

@@ -47,13 +47,22 @@ std::vector<std::string> WarmStart::find_waiting() const {
 }
 
 /// The srun of a step whose slurmstepd was killed on a node does not end by itself: it is killed here when
-/// the step has no keeper left. A keeper of a step that has just begun may not have reported yet.
+/// all keepers of the step have certainly ended. One that may live is not, and costs a process only. A keeper
+/// of a step that has just begun may not have reported yet.
 void WarmStart::forget_ended_steps() {
     auto const now = context_.clock.steady_now();
     std::erase_if(steps_, [&](auto& step) {
         if (step.srun.poll_exit()) return true;
-        return nodes_ && now - step.began > has_reported_within && !nodes_->may_have_keeper_of(step.number);
+        return nodes_ && now - step.began > has_reported_within &&
+               !nodes_->may_have_keeper_of(step.number, step.hosts);
     });
+}
+
+/// A step that has lost its processes on a node does not end in order.
+bool WarmStart::has_lost_keeper() const {
+    return nodes_ && std::ranges::any_of(steps_, [&](auto const& step) {
+               return !nodes_->find_ended(step.number, step.hosts).empty();
+           });
 }
 
 void WarmStart::begin(TrialId trial, std::vector<std::string> const& except) {
@@ -70,9 +79,7 @@ void WarmStart::begin(TrialId trial, std::vector<std::string> const& except) {
     };
     leave_out(except);
     if (nodes_) leave_out(nodes_->find_kept());
-    // A step that has lost a node, or its processes there, does not end in order.
-    bool const has_lost_keeper = nodes_ && !steps_.empty() && !nodes->empty();
-    has_lost_node_ = has_lost_node_ || !except.empty() || has_lost_keeper;
+    has_lost_node_ = has_lost_node_ || !except.empty();
     if (nodes->empty()) return;
     slurm::CommandOnNodes request;
     request.nodes = *nodes;
@@ -92,14 +99,14 @@ void WarmStart::begin(TrialId trial, std::vector<std::string> const& except) {
     if (nodes_) environment.set(KeeperLinkPlace::variable, nodes_->describe_place(number));
     auto step = slurm::StepProcess::start(slurm::render_srun(request), environment);
     if (step)
-        steps_.push_back({number, context_.clock.steady_now(), *std::move(step)});
+        steps_.push_back({number, *std::move(nodes), context_.clock.steady_now(), *std::move(step)});
     else
         context_.log(fmt::format("slurm.warm_start: no interpreters wait: {}", step.error().message));
 }
 
 void WarmStart::end(bool is_node_lost) {
     // srun does not end before its tasks on a lost node do.
-    std::chrono::seconds const limit(is_node_lost || has_lost_node_ ? 1 : 5);
+    std::chrono::seconds const limit(is_node_lost || has_lost_node_ || has_lost_keeper() ? 1 : 5);
     auto const until = context_.clock.steady_now() + limit;
     for (auto& step : steps_) step.srun.close_input();
     for (auto& step : steps_) {

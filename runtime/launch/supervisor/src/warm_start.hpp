@@ -52,10 +52,12 @@ public:
 private:
     struct Step {
         std::uint64_t number;
+        std::vector<std::string> hosts;
         std::chrono::steady_clock::time_point began;
         slurm::StepProcess srun;
     };
     void forget_ended_steps();
+    bool has_lost_keeper() const;
 
     BatchJob const& batch_job_;
     SupervisorContext const& context_;
