@@ -133,12 +133,13 @@ std::vector<fs::path> find_memory_directories(MemoryPlace const& place) {
     return found;
 }
 
-int count_kept_ranks(MemoryPlace const& place) {
+int count_kept_ranks(MemoryPlace const& place, std::uint32_t run) {
     std::map<SnapshotId, int> counts;
     int most = 0;
     for (auto const& directory : find_memory_directories(place)) {
         for (auto const& file : list_directory(directory).value_or(std::vector<std::string>())) {
-            if (auto const name = parse_memory_file_name(file)) most = std::max(most, ++counts[id_of(*name)]);
+            auto const name = parse_memory_file_name(file);
+            if (name && name->run == run) most = std::max(most, ++counts[id_of(*name)]);
         }
     }
     return most;

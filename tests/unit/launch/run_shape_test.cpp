@@ -76,7 +76,7 @@ BOOST_AUTO_TEST_CASE(nodes_where_an_interpreter_waits_are_preferred_to_others_th
     // One waits on the spare node, and none on one of the others.
     BOOST_TEST(hosts_with({"n0", "n2", "n3", "n4"}) == (Hosts{"n0", "n2", "n3", "n4"}),
                boost::test_tools::per_element());
-    BOOST_TEST(hosts_with({"n4", "n3", "n2", "n1"}) == (Hosts{"n1", "n2", "n3", "n4"}),
+    BOOST_TEST(hosts_with({"n4", "n3", "n1"}) == (Hosts{"n0", "n1", "n3", "n4"}),
                boost::test_tools::per_element());
     // Of several nodes without one the first are used.
     BOOST_TEST(hosts_with({"n4"}) == (Hosts{"n0", "n1", "n2", "n4"}), boost::test_tools::per_element());
@@ -86,6 +86,17 @@ BOOST_AUTO_TEST_CASE(nodes_where_an_interpreter_waits_are_preferred_to_others_th
     BOOST_TEST(hosts_with({"n0", "n2", "n3", "n4", "n9"}) == first, boost::test_tools::per_element());
     job.allocation.bad_hosts = {"n1"};
     BOOST_TEST(hosts_with({"n1"}) == (Hosts{"n0", "n2", "n3", "n4"}), boost::test_tools::per_element());
+    // The batch host, on which the run's ports are free, is left only if it is bad.
+    job.allocation.bad_hosts.clear();
+    BOOST_TEST(hosts_with({"n1", "n2", "n3", "n4"}) == first, boost::test_tools::per_element());
+    job.allocation.bad_hosts = {"n0"};
+    BOOST_TEST(hosts_with({}) == (Hosts{"n1", "n2", "n3", "n4"}), boost::test_tools::per_element());
+    Job without_batch_host(6);
+    without_batch_host.spec.spare_nodes = 2;
+    without_batch_host.allocation.bad_hosts = {"n0"};
+    without_batch_host.allocation.warm_hosts = {"n2", "n3", "n4", "n5"};
+    BOOST_TEST(without_batch_host.shape().hosts == (Hosts{"n2", "n3", "n4", "n5"}),
+               boost::test_tools::per_element());
     // Too few good nodes: the run uses the first nodes of its job.
     job.allocation.bad_hosts = {"n1", "n2"};
     BOOST_TEST(hosts_with({"n4"}) == first, boost::test_tools::per_element());

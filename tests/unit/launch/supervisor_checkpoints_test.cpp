@@ -27,7 +27,9 @@ struct Fixture : SupervisorFixture {
         auto const run = experiment.trial(0).run(0);
         must(make_directories(run.path()));
         auto life = must(journal::JournalWriter::create(run.supervisor_journal()));
-        must(life.append(RunStarted{}));
+        RunStarted started;
+        started.hosts = "n[0-1]";
+        must(life.append(started));
         must(life.append(RunEnded{{}, Cause::preempted, NextAction::requeue, 0, ""}));
         auto chief = must(journal::JournalWriter::create(run.chief_journal()));
         for (std::uint64_t const steps : {100u, 200u, 300u}) {
@@ -72,6 +74,8 @@ BOOST_AUTO_TEST_CASE(a_whole_checkpoint_of_the_trial_is_used_with_the_sum_of_its
     BOOST_TEST(point.manifest_sha256 == must(open_store()->load_manifest(uuids[2])).sha256);
     BOOST_TEST(point.passed_over.empty());
     BOOST_TEST(!point.refusal.has_value());
+    BOOST_TEST(point.last_hosts == "n[0-1]");
+    BOOST_TEST(resume(0).last_hosts == "");
 }
 
 BOOST_AUTO_TEST_CASE(each_kind_of_damage_that_shows_without_reading_leads_to_the_older_checkpoint) {

@@ -4,6 +4,7 @@
 
 #include <det/foundation/text.hpp>
 #include <det/launch/supervisor/memory_cleanup.hpp>
+#include <det/protocol/staged_file.hpp>
 
 #include <csignal>
 #include <sys/wait.h>
@@ -218,8 +219,14 @@ BOOST_AUTO_TEST_CASE(a_run_stays_on_its_nodes_if_only_they_have_its_state) {
         auto const path = must(checkpoint::make_memory_directory({shm.path(), "123", "7.0", "", "0"}));
         must(write_file(path / name, "a snapshot"));
     };
-    auto const may_leave = [&] { return may_leave_nodes(job, context, trial, shm.path()); };
+    job.spec.config = Json{{"slurm", {{"memory_checkpoints", {{"every", 10}}}}}};
+    std::uint32_t run = 1;
+    auto const may_leave = [&](std::string const& last_hosts = "n[0-1]") {
+        return may_leave_nodes(job, context, {trial, run}, last_hosts, shm.path());
+    };
     BOOST_TEST(may_leave());
+    BOOST_TEST(!may_leave("n[1-2]"));  // what they have is not known here
+    BOOST_TEST(!may_leave(""));
     keep("0.10.0of6");
     keep("0.10.1of6");
     keep("0.20.0of6");
@@ -228,6 +235,23 @@ BOOST_AUTO_TEST_CASE(a_run_stays_on_its_nodes_if_only_they_have_its_state) {
     BOOST_TEST(!may_leave());
     keep("0.10.4of6");
     BOOST_TEST(may_leave());
+    BOOST_TEST(!may_leave("n[1-2]"));
+    // The next run of fewer nodes has no copies.
+    run = 2;
+    keep("1.20.0of2");
+    keep("1.20.1of2");
+    BOOST_TEST(!may_leave());
+    // Without snapshots a run needs nothing of its nodes.
+    job.spec.config = Json{{"slurm", Json::object()}};
+    BOOST_TEST(may_leave("n[1-2]"));
+}
+
+BOOST_AUTO_TEST_CASE(a_run_stays_on_nodes_that_have_its_files) {
+    job.spec.config = Json{{"slurm", Json::object()}};
+    auto const may_leave = [&] { return may_leave_nodes(job, context, {trial, 1}, "n[0-1]"); };
+    BOOST_TEST(may_leave());
+    set_staged_files(job.spec.config, {{root / "model.bin", 3000, std::string(64, 'a')}});
+    BOOST_TEST(!may_leave());
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -189,7 +189,7 @@ private:
 
     // lane_begin.cpp
     Result<RunPlan> plan_run(RunId id, search::TrialDraw const& draw) const;
-    std::vector<std::string> find_warm_hosts(TrialId trial) const;
+    std::vector<std::string> find_warm_hosts(RunId id, ResumePoint const& resume) const;
     Run make_run(RunPlan plan, RunRecord record, std::optional<SearchFollower> search) const;
     Result<std::optional<TrialBeginning>> find_beginning(std::uint32_t trial, std::string const& refusal,
                                                          Meanwhile const& meanwhile) const;

@@ -164,7 +164,7 @@ Result<RunPlan> Lane::plan_run(RunId id, search::TrialDraw const& draw) const {
     plan.signals_reach_all = !batch_job_.spec.forward_signals.empty() && signals_reach_all(context_.slurm);
     DET_TRY_ASSIGN(auto allocation, find_allocation(batch_job_, context_.environment, plan.resume.bad_hosts));
     auto const first_hosts = decide_run_shape(batch_job_.spec, allocation).hosts;
-    allocation.warm_hosts = find_warm_hosts(id.trial);
+    allocation.warm_hosts = find_warm_hosts(id, plan.resume);
     plan.shape = decide_run_shape(batch_job_.spec, allocation);
     plan.hosts = compress_host_list(plan.shape.hosts);
     if (plan.shape.hosts != first_hosts)
@@ -181,12 +181,12 @@ Result<RunPlan> Lane::plan_run(RunId id, search::TrialDraw const& draw) const {
     return plan;
 }
 
-/// The nodes on which an interpreter waits, to be preferred; none if the state that the ranks keep in memory
-/// is only on their own nodes: to begin at a checkpoint again would cost more.
-std::vector<std::string> Lane::find_warm_hosts(TrialId trial) const {
+/// The nodes on which an interpreter waits, to be preferred; none if the run needs what only the nodes of the
+/// last run have: files of slurm.stage, or the state that the ranks keep in memory, without which the run
+/// would begin at a checkpoint. To bring that again would cost more than the import.
+std::vector<std::string> Lane::find_warm_hosts(RunId id, ResumePoint const& resume) const {
     auto hosts = warm_start_.find_waiting();
-    if (!hosts.empty() && keeps_in_memory(batch_job_.spec) && !may_leave_nodes(batch_job_, context_, trial))
-        hosts.clear();
+    if (!hosts.empty() && !may_leave_nodes(batch_job_, context_, id, resume.last_hosts)) hosts.clear();
     return hosts;
 }
 

@@ -2,6 +2,7 @@
 #include <det/launch/supervisor/memory_cleanup.hpp>
 #include <det/protocol/host_list.hpp>
 #include <det/protocol/json.hpp>
+#include <det/protocol/staged_file.hpp>
 #include <det/protocol/task_identity.hpp>
 #include <det/slurm/srun.hpp>
 #include <det/slurm/step_process.hpp>
@@ -21,11 +22,16 @@ bool keeps_in_memory(ExperimentSpec const& spec) {
     return spec.launch != Launch::script && spec.config->contains(key) && spec.config->at(key).is_object();
 }
 
-bool may_leave_nodes(BatchJob const& batch_job, SupervisorContext const& context, TrialId trial,
-                     std::filesystem::path const& base) {
+bool may_leave_nodes(BatchJob const& batch_job, SupervisorContext const& context, RunId id,
+                     std::string const& last_hosts, std::filesystem::path const& base) {
+    if (!staged_files(batch_job.spec.config).empty()) return false;
+    if (!keeps_in_memory(batch_job.spec) || id.number == 0) return true;
+    auto const hosts = expand_host_list(last_hosts);
+    if (!hosts || std::ranges::find(*hosts, batch_job.incarnation.batch_host) == hosts->end()) return false;
     auto const job = context.environment.find("SLURM_JOB_ID").value_or("");
     auto const ranks = checkpoint::count_kept_ranks(
-        {base, job, to_string(trial), {}, std::to_string(batch_job.incarnation.restart_count)});
+        {base, job, to_string(id.trial), {}, std::to_string(batch_job.incarnation.restart_count)},
+        id.number - 1);
     return ranks == 0 || ranks > batch_job.spec.shape.ranks_per_node();
 }
 

@@ -249,7 +249,10 @@ Result<ResumePoint> find_resume_point(TrialLayout const& trial, TrialId id, RunR
             DET_TRY_ASSIGN(has_checkpoint, choice.use_newest(run, point));
         }
         point.is_progress_visible = point.is_progress_visible || !run.checkpoints.empty();
-        if (number == runs.back()) point.is_previous_run_lost = run.may_leave_steps();
+        if (number == runs.back()) {
+            point.is_previous_run_lost = run.may_leave_steps();
+            if (run.started) point.last_hosts = run.started->hosts;
+        }
         auto const nodes = nodes_of(run);
         if (nodes && run.ended && lifecycle::was_requeued_to_grow(*run.ended))
             point.growths.push_back({run.ended->time, *nodes, nodes_after});

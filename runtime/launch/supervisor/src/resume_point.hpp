@@ -33,7 +33,8 @@ struct ResumePoint {
     std::uint32_t bad_ends_without_progress = 0;
     // Number of consecutive runs up to now that ended because of Slurm or its nodes
     std::uint32_t slurm_failures_in_a_row = 0;
-    bool has_begun_before = false;            // a task of an earlier run has started
+    bool has_begun_before = false;  // a task of an earlier run has started
+    std::string last_hosts = {};  // of the last run, compressed; empty: there is none, or it is not recorded
     std::vector<std::string> bad_hosts = {};  // nodes that later runs must not use
     // Whether steps of the last run may live on a node that is cut off from the network: it has no recorded
     // end, or a node of it has failed and the job was queued again

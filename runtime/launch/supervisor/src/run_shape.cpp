@@ -21,10 +21,13 @@ bool is_among_hosts(std::vector<std::string> const& hosts, std::string const& ho
 }
 
 /// Removes hosts until `count` are left: from the end those on which no interpreter waits, then the others.
+/// The batch host stays: the ports of the run were found free there.
 void leave_out_spare_hosts(std::vector<std::string>& hosts, std::size_t count,
-                           std::vector<std::string> const& warm_hosts) {
+                           JobAllocation const& allocation) {
+    auto const& warm_hosts = allocation.warm_hosts;
+    std::size_t const first = hosts.front() == allocation.hosts.front() ? 1 : 0;
     for (bool const with_warm : {false, true}) {
-        for (auto i = hosts.size(); i-- > 0 && hosts.size() > count;) {
+        for (auto i = hosts.size(); i-- > first && hosts.size() > count;) {
             if (with_warm || !is_among_hosts(warm_hosts, hosts[i]))
                 hosts.erase(hosts.begin() + static_cast<std::ptrdiff_t>(i));
         }
@@ -49,8 +52,8 @@ RunShape decide_run_shape(ExperimentSpec const& spec, JobAllocation const& alloc
             run.shape.nodes = std::min(run.shape.nodes, good_count);
         if (good_count >= run.shape.nodes) {
             run.hosts = std::move(good);
-            leave_out_spare_hosts(run.hosts, static_cast<std::size_t>(run.shape.nodes),
-                                  allocation.warm_hosts);
+            if (!run.hosts.empty())
+                leave_out_spare_hosts(run.hosts, static_cast<std::size_t>(run.shape.nodes), allocation);
         }
         run.hosts.resize(std::min(run.hosts.size(), static_cast<std::size_t>(run.shape.nodes)));
     }

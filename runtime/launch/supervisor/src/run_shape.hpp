@@ -32,8 +32,9 @@ struct JobAllocation {
 /// remain: then an elastic run goes on with fewer nodes, and a run of fixed size uses spare nodes. If too few
 /// remain, the run uses the first nodes of its job. A batch script has its whole job.
 ///
-/// Of more good nodes than it needs, the run uses those on which an interpreter waits, then the others; each
-/// time the first ones of the job. Their order is always that of the job.
+/// Of more good nodes than it needs, the run uses the batch host, where its ports were found free, then those
+/// on which an interpreter waits, then the others; each time the first ones of the job. Their order is always
+/// that of the job.
 RunShape decide_run_shape(ExperimentSpec const& spec, JobAllocation const& allocation);
 
 /// The allocation of a job. The hosts are those of SLURM_JOB_NODELIST; the GPUs are those of this node.

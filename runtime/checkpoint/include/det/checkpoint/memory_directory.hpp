@@ -34,9 +34,9 @@ Result<std::filesystem::path> make_memory_directory(MemoryPlace const& place);
 /// unless another user has taken the name meanwhile.
 std::vector<std::filesystem::path> find_memory_directories(MemoryPlace const& place);
 
-/// Of how many ranks this node has a file of the same snapshot, at most: of more than it has ranks, if the
-/// nodes keep copies of each other's.
-int count_kept_ranks(MemoryPlace const& place);
+/// Of how many ranks this node has a file of the same snapshot of a run, at most: of more than it has ranks,
+/// if the nodes keep copies of each other's.
+int count_kept_ranks(MemoryPlace const& place, std::uint32_t run);
 
 /// Removes the snapshots of the trial in the job that its run `run` must not load: all but those of the run
 /// before, in the same restart of the job. Call it before a rank of the run starts.

@@ -16,9 +16,13 @@ namespace det::launch::supervisor {
 /// Whether slurm.memory_checkpoints is set and has an effect.
 bool keeps_in_memory(ExperimentSpec const& spec);
 
-/// Whether the next run of the trial finds the snapshots also if it leaves a node of the last run: what is on
-/// this node shows whether nodes have copies of each other's. True if there is nothing here.
-bool may_leave_nodes(BatchJob const& batch_job, SupervisorContext const& context, TrialId trial,
+/// Whether a run finds what it needs also if it leaves a good node of the last run: not if files were brought
+/// to the nodes (slurm.stage). Of snapshots, what the last run has left on this node, the batch host, shows
+/// whether nodes have copies of each other's: false if the last run was not here, true if it has left
+/// nothing.
+/// \param last_hosts of the last run, compressed
+bool may_leave_nodes(BatchJob const& batch_job, SupervisorContext const& context, RunId id,
+                     std::string const& last_hosts,
                      std::filesystem::path const& base = checkpoint::shared_memory);
 
 /// Removes the snapshots of a trial of this job on this node.
