@@ -171,7 +171,9 @@ void pass_on(signalfd_siginfo const& info, int socket, pid_t rank) {
     (void)::send(socket, line.data(), line.size(), MSG_NOSIGNAL);
 }
 
-// An interpreter first waits ten seconds at most for the ranks of an older run (warm_interpreter.py).
+// An interpreter that listens before its import (Listens::at_once) first ends that, which may take long on a
+// slow file system; then it waits ten seconds at most for the ranks of an older run (warm_interpreter.py). It
+// answers nothing before, so that one that hangs costs the whole time.
 constexpr auto started_within = std::chrono::seconds(60);
 
 /// \return nullopt if no rank was started in time. A monitor whose connection has ended kills its rank.
