@@ -109,6 +109,34 @@ BOOST_AUTO_TEST_CASE(a_look_that_comes_late_begins_the_time_anew) {
     BOOST_TEST(late.take(resumed + limit));
 }
 
+BOOST_AUTO_TEST_CASE(slurm_is_asked_less_and_less_often) {
+    StepRefusalWatch watch;
+    watch.begin(start);
+    auto now = start + limit;
+    BOOST_TEST(watch.may_query(now));
+    for (auto const wait : {10s, 20s, 40s, 80s, 120s, 120s}) {
+        watch.end_query(true, now);
+        BOOST_TEST(!watch.may_query(now + wait - 1ms));
+        now += wait;
+        BOOST_TEST(watch.may_query(now));
+    }
+    watch.begin(now);  // the next step
+    watch.end_query(true, now);
+    BOOST_TEST(watch.may_query(now + 10s));
+}
+
+BOOST_AUTO_TEST_CASE(slurm_that_does_not_answer_is_asked_rarely_and_its_query_makes_no_look_late) {
+    StepRefusalWatch watch;
+    watch.begin(start);
+    BOOST_TEST(watch.take(start + limit));
+    auto const answered = start + limit + StepRefusalWatch::between_looks + StepRefusalWatch::late + 1ms;
+    watch.end_query(false, answered);
+    BOOST_TEST(!watch.take(answered + StepRefusalWatch::between_looks - 1ms));
+    BOOST_TEST(watch.take(answered + StepRefusalWatch::between_looks));
+    BOOST_TEST(!watch.may_query(answered + 300s - 1ms));
+    BOOST_TEST(watch.may_query(answered + 300s));
+}
+
 BOOST_AUTO_TEST_CASE(the_srun_of_a_refused_step_is_given_up_soon) {
     RunStateMachine refused(60s);
     BOOST_TEST((refused.on_refused_step(start) == RunAction::kill));
@@ -148,6 +176,15 @@ BOOST_FIXTURE_TEST_CASE(a_step_that_is_slow_on_nodes_of_the_job_is_awaited, Refu
     step_is(std::string(fails_once) + waiting);
     BOOST_TEST(supervise() == 0);
     BOOST_TEST(to_string(end_of(1).cause) == "finished");
+}
+
+BOOST_FIXTURE_TEST_CASE(slurm_that_does_not_answer_is_asked_once_about_a_step_that_is_slow, RefusedStep) {
+    slurm.refused = {"nodes"};
+    is_ready_after(limit + 200s);
+    step_is(std::string(fails_once) + waiting);
+    BOOST_TEST(supervise() == 0);
+    BOOST_TEST(to_string(end_of(1).cause) == "finished");
+    BOOST_TEST(std::ranges::count(slurm.calls, "nodes") == 1);
 }
 
 BOOST_FIXTURE_TEST_CASE(a_step_that_slurm_creates_in_time_is_not_given_up, RefusedStep) {

@@ -202,7 +202,7 @@ private:
     Status end_without_hyperparameters(std::string const& why);
 
     // lane_checks.cpp
-    std::string find_step_refusal() const;
+    std::string find_step_refusal(RunStateMachine::Time now);
     RunAction follow_sampler();
     void log_search_error(Error const& error);
     bool can_write_storage();

@@ -122,13 +122,15 @@ RunAction Lane::check_hang(RunStateMachine::Time now) {
 
 RunAction Lane::check_step_refusal(RunStateMachine::Time now) {
     if (!run_->refusal.take(now)) return RunAction::wait;
+    if (run_->nodes) run_->nodes->update();
     bool const has_connected = run_->nodes && run_->nodes->count_connected() > 0;
     if (has_connected || has_begun(run_->record.layout())) {
         run_->refusal.end();
         return RunAction::wait;
     }
-    auto const reason = find_step_refusal();
-    if (reason.empty() || run_->machine.is_ending()) return RunAction::wait;
+    if (run_->machine.is_ending()) return RunAction::wait;
+    auto const reason = find_step_refusal(now);
+    if (reason.empty()) return RunAction::wait;
     run_->step_refusal =
         fmt::format("for {} s Slurm has created no step ({})",
                     std::chrono::floor<std::chrono::seconds>(now - run_->step_began).count(), reason);
@@ -139,13 +141,15 @@ RunAction Lane::check_step_refusal(RunStateMachine::Time now) {
 /// and the job was queued again onto it, the node reports the end of the former execution. slurmctld then
 /// takes the node from the running job, shows it as idle, and creates no step on it any more (seen
 /// with 22.05.8).
-std::string Lane::find_step_refusal() const {
+std::string Lane::find_step_refusal(RunStateMachine::Time now) {
     // A pipe has no size, and must not be read.
     bool const has_output = output_size_bytes(context_.output) > run_->output_begin_bytes;
     auto const output =
         has_output ? read_output_part(context_.output, run_->output_begin_bytes) : std::string();
     if (auto const words = supervisor::find_step_refusal(output); !words.empty()) return std::string(words);
+    if (!run_->refusal.may_query(now)) return "";
     auto const nodes = context_.slurm.query_nodes();
+    run_->refusal.end_query(nodes.has_value(), context_.clock.steady_now());
     auto const hosts = expand_host_list(run_->plan.hosts);
     if (!nodes || !hosts) return "";
     auto const taken = std::ranges::find_if(*nodes, [&](auto const& node) {

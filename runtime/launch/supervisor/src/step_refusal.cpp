@@ -2,6 +2,8 @@
 
 #include <det/foundation/text.hpp>
 
+#include <algorithm>
+
 namespace det::launch::supervisor {
 
 // "srun: Job 4 step creation temporarily disabled, retrying (Requested nodes are busy)" with 22.05, later
@@ -26,6 +28,12 @@ bool StepRefusalWatch::take(Time now) {
     bool const is_late = now - *next_look_ > late;
     next_look_ = now + (is_late ? limit : between_looks);
     return !is_late;
+}
+
+void StepRefusalWatch::end_query(bool is_answered, Time now) {
+    next_query_ = now + (is_answered ? between_queries_ : after_unanswered_query);
+    if (is_answered) between_queries_ = std::min(2 * between_queries_, between_queries_max);
+    if (next_look_) next_look_ = now + between_looks;
 }
 
 }  // namespace det::launch::supervisor
