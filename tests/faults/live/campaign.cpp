@@ -27,7 +27,7 @@ constexpr int skipped = 77;         // SKIP_RETURN_CODE in tests/faults/CMakeLis
 constexpr int nodes_of_a_lane = 3;  // a training needs two; the third replaces a node that is down
 
 struct Options {
-    std::uint32_t rounds = 0;  // 0 after read_options(): never
+    std::uint32_t rounds = 0;           // 0 after read_options(): never
     std::optional<std::uint32_t> seed;  // repeats the rounds from this seed on, whatever the results file has
     std::uint32_t lanes = 4;
     std::string slurm = "22.05";
@@ -280,6 +280,7 @@ bool read_options(int argc, char** argv, Options& options) {
         else
             return false;
     }
+    if (options.seed && (*options.seed >= cost_seed_begin) != options.costs) return false;
     constexpr std::uint32_t default_rounds = 50;
     if (options.rounds == 0) options.rounds = options.costs ? count_cost_pairs() : default_rounds;
     return true;

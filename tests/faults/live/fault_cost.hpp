@@ -24,7 +24,7 @@ struct FaultCost {
 };
 
 /// nullopt: the kind does not report each step, the fault did not take place, the clocks of the reports
-/// jump, or no step was new after the fault. Pure.
+/// jump, no step was new after the fault, or the training has not reported its last step. Pure.
 std::optional<FaultCost> measure_cost(RoundPlan const& plan, Observation const& observation);
 
 /// For the results file.
@@ -39,7 +39,8 @@ RoundPlan plan_cost_round(std::uint32_t seed);
 std::uint32_t count_cost_pairs();
 
 /// Tables in Markdown: the slot-seconds that each kind of fault has cost, and the share of slot-seconds that
-/// is kept if one fault comes in each 30 minutes of training, all kinds equally often.
+/// is kept if one fault comes in each 30 minutes of the job's time, all kinds equally often. Rounds without a
+/// cost and rounds with a wrong verdict are counted. Rounds of the usual campaign are left out.
 std::string summarise_costs(std::filesystem::path const& results);
 
 }  // namespace det::faults

@@ -120,6 +120,7 @@ Result<Observation> LiveRound::play() {
         if (wait_for("", over_limit, [this] { return is_over(); })) seen_.remaining.clear();
     }
     DET_TRY_ASSIGN(seen_.final, training_.snapshot());
+    DET_TRY_ASSIGN(seen_.continued_from_memory, training_.runs_from_memory(seen_.final));
     seen_.trace = training_.trace();
     seen_.notes = training_.notes();
     DET_TRY_ASSIGN(seen_.state, training_.state());

@@ -44,6 +44,7 @@ struct Observation {
     std::string remaining;  // processes and jobs that remained
     std::string hang;       // what was waited for until the deadline
     std::size_t runs_at_end = 0;
+    std::set<std::pair<std::uint32_t, std::uint32_t>> continued_from_memory;  // trial and run
     Snapshot final;
     std::map<std::uint32_t, LiveTraining::Trace> trace;
 };

@@ -2,6 +2,7 @@
 
 #include <det/foundation/files.hpp>
 #include <det/foundation/text.hpp>
+#include <det/journal/reader.hpp>
 #include <det/protocol/host_list.hpp>
 #include <det/protocol/json.hpp>
 
@@ -147,6 +148,24 @@ Result<Snapshot> LiveTraining::snapshot() const {
         snapshot.reports.push_back(std::move(reports));
     }
     return snapshot;
+}
+
+Result<std::set<std::pair<std::uint32_t, std::uint32_t>>> LiveTraining::runs_from_memory(
+    Snapshot const& snapshot) const {
+    AsOwner const owner(site_.home());
+    ExperimentLayout const layout(RootLayout(root()), experiment);
+    std::set<std::pair<std::uint32_t, std::uint32_t>> found;
+    for (std::uint32_t trial = 0; trial < snapshot.reports.size(); ++trial) {
+        for (auto const& run : snapshot.reports[trial]) {
+            DET_TRY_ASSIGN(auto const journal,
+                           journal::load_journal(layout.trial(trial).run(run.run).chief_journal()));
+            if (std::ranges::any_of(journal.records, [](auto const& record) {
+                    return std::holds_alternative<ContinuedFromMemory>(record);
+                }))
+                found.emplace(trial, run.run);
+        }
+    }
+    return found;
 }
 
 std::map<std::uint32_t, LiveTraining::Trace> LiveTraining::trace() const {

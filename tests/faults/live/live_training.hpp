@@ -59,6 +59,9 @@ public:
     std::filesystem::path root() const { return directory() / "root"; }
 
     Result<Snapshot> snapshot() const;
+    /// The runs, by trial and run, that have recorded that they went on from a state in memory.
+    Result<std::set<std::pair<std::uint32_t, std::uint32_t>>> runs_from_memory(
+        Snapshot const& snapshot) const;
     /// The steps in the trace of a batch script or of the C++ program, by run.
     struct Trace {
         std::optional<std::uint64_t> resumed, last, saved;

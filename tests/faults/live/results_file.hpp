@@ -37,7 +37,8 @@ Json describe_broken_round(RoundPlan const& plan, std::string const& release, st
 std::vector<Json> read_rounds(std::filesystem::path const& file);
 bool has_passed(Json const& round);
 
-/// The number of rounds and failed verdicts for each kind, release and fault, as tables in Markdown.
+/// The number of rounds and failed verdicts for each kind, release and fault, as tables in Markdown. Rounds
+/// that measure costs are left out.
 std::string summarise(std::filesystem::path const& file);
 
 }  // namespace det::faults
