@@ -138,9 +138,9 @@ RunAction Lane::check_step_refusal(RunStateMachine::Time now) {
 }
 
 /// Why Slurm does not create the run's step; empty: nothing shows that it does not. After a node was cut off
-/// and the job was queued again onto it, the node reports the end of the former execution. slurmctld then
-/// takes the node from the running job, shows it as idle, and creates no step on it any more (seen
-/// with 22.05.8).
+/// and the job was queued again onto it, slurmctld may show a node of the running job as idle, and creates no
+/// step on it any more (seen with 22.05.8). Probably it takes the node from the job because the node reports
+/// the end of the former execution late; no line of Slurm's logs shows that.
 std::string Lane::find_step_refusal(RunStateMachine::Time now) {
     // A pipe has no size, and must not be read.
     bool const has_output = output_size_bytes(context_.output) > run_->output_begin_bytes;
