@@ -34,6 +34,11 @@ def wait_for(what, look):
     raise AssertionError(f"waited in vain for {what}")
 
 
+def exit_code_of(status):
+    """os.waitstatus_to_exitcode(), which Python 3.8 lacks."""
+    return -os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status)
+
+
 class Program:
     """A program that an interpreter runs; this process takes the part of `det-launch warm-start`."""
 
@@ -170,7 +175,7 @@ class WarmInterpreterTest(unittest.TestCase):
         self.assertEqual(program.line(), "['program.py', '--size', '3']")
         self.assertEqual(program.line(), "True")
         self.assertEqual(program.line(), "beside True True")
-        self.assertEqual(os.waitstatus_to_exitcode(program.wait()), 7)
+        self.assertEqual(exit_code_of(program.wait()), 7)
 
     def test_a_module_and_an_error(self):
         (self.directory / "module.py").write_text("import sys\nprint(__name__, sys.argv[1:])\nraise OSError('no')\n", encoding="utf-8")
@@ -183,7 +188,7 @@ class WarmInterpreterTest(unittest.TestCase):
         self.assertTrue(text.startswith("Traceback (most recent call last):"), text)
         self.assertTrue(text.endswith("OSError: no\n"), text)
         self.assertNotIn("warm_interpreter", text)
-        self.assertEqual(os.waitstatus_to_exitcode(program.wait()), 1)
+        self.assertEqual(exit_code_of(program.wait()), 1)
 
     def test_a_program_that_fails_runs_its_exit_handlers_and_awaits_its_threads(self):
         program = self.start(
@@ -197,7 +202,7 @@ class WarmInterpreterTest(unittest.TestCase):
             "sys.stderr = sys.stdout\n"
             "raise OSError('no')\n"
         )
-        self.assertEqual(os.waitstatus_to_exitcode(program.wait()), 1)
+        self.assertEqual(exit_code_of(program.wait()), 1)
         lines = program.output.read().splitlines()
         self.assertEqual(lines[0], "begun")
         self.assertEqual(lines[-3:], ["OSError: no", "worked", "at exit"])
@@ -220,7 +225,7 @@ class WarmInterpreterTest(unittest.TestCase):
             "sys.stderr = None\n"
             "raise OSError('no')\n"
         )
-        self.assertEqual(os.waitstatus_to_exitcode(program.wait()), 1)
+        self.assertEqual(exit_code_of(program.wait()), 1)
         self.assertEqual((self.directory / "text").read_text(encoding="utf-8"), "of a text")
         self.assertEqual((self.directory / "data").read_bytes(), b"of a file")
         self.assertIn("first", program.output.read())
@@ -234,13 +239,13 @@ class WarmInterpreterTest(unittest.TestCase):
         program.signal(signal.SIGUSR1)
         self.assertEqual(program.line(), "notice")
         program.signal(signal.SIGTERM)
-        self.assertEqual(os.waitstatus_to_exitcode(program.wait()), -signal.SIGTERM)
+        self.assertEqual(exit_code_of(program.wait()), -signal.SIGTERM)
 
     def test_a_signal_that_comes_at_once_is_not_lost(self):
         for _ in range(20):
             program = self.start("import signal\nwhile True: signal.pause()\n")
             program.signal(signal.SIGTERM)
-            self.assertEqual(os.waitstatus_to_exitcode(program.wait()), -signal.SIGTERM)
+            self.assertEqual(exit_code_of(program.wait()), -signal.SIGTERM)
 
     def test_the_end_of_the_step_ends_the_program_and_what_it_has_started(self):
         program = self.start(
@@ -269,7 +274,7 @@ class WarmInterpreterTest(unittest.TestCase):
         self.interpreter.kill()
         self.interpreter.wait()
         program.signal(signal.SIGUSR1)
-        self.assertEqual(os.waitstatus_to_exitcode(program.wait()), 3)
+        self.assertEqual(exit_code_of(program.wait()), 3)
 
     def test_the_output_of_a_request_that_breaks_off_is_closed(self):
         read, write = os.pipe()
@@ -296,7 +301,7 @@ class WarmInterpreterTest(unittest.TestCase):
                     code = 0 if connection.recv(1) == b"" else 2  # it is closed before there is a request
             finally:
                 os._exit(code)
-        self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), 0)
+        self.assertEqual(exit_code_of(os.waitpid(child, 0)[1]), 0)
         self.assertEqual(self.start("").wait(), 0)
 
     def test_a_program_waits_for_the_rest_of_the_import_unless_it_has_given_up(self):
