@@ -325,7 +325,7 @@ def end_failed_program() -> NoReturn:
         try:
             finish()
         except BaseException:
-            sys.excepthook(*sys.exc_info())  # type: ignore[arg-type]
+            sys.excepthook(*sys.exc_info())
     _libc.fflush(None)
     os._exit(1)
 
