@@ -54,7 +54,7 @@ struct Fixture {
     fs::path const directory = shm / ("det-memory-" + std::to_string(::geteuid()) + "-100-7.3");
     std::mutex mutex;
     std::vector<std::string> warnings;
-    std::uint64_t available_bytes = std::uint64_t{1} << 40;
+    std::atomic<std::uint64_t> available_bytes = std::uint64_t{1} << 40;
     std::function<Status()> may_complete;
 
     MemorySnapshotOptions options(std::uint32_t run, ThreadPeers const& peers) {
@@ -62,7 +62,7 @@ struct Fixture {
         options.place = {shm.path(), "100", "7.3", "suffix"};
         options.run = run;
         options.is_first_of_node = peers.rank() == 0;
-        options.available_bytes = [this] { return available_bytes; };
+        options.available_bytes = [this] { return available_bytes.load(); };
         options.may_complete = may_complete;
         options.warn = [this](std::string const& warning) {
             std::lock_guard const lock(mutex);

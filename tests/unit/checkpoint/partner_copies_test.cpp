@@ -195,7 +195,7 @@ struct Fixture {
             if (peers.is_chief()) steps = loaded;
             equal += !found ||
                      (model.is_filled_with(loaded) && found->loaded.manifest.metadata->at("step") == loaded);
-            for (auto const step : then) BOOST_CHECK(keep(peers, snapshots, step));
+            for (auto const step : then) must_be(keep(peers, snapshots, step), "the step is kept");
         });
         BOOST_TEST(equal == std::ssize(nodes) * ranks_per_node);
         return steps;
@@ -288,13 +288,12 @@ BOOST_AUTO_TEST_CASE(a_run_with_another_number_of_ranks_gets_the_files_that_its_
         std::vector<double> all(6 * 20'000);
         State const state = {NamedTensor::whole("own", DataType::float64, {6, 20'000}, all.data())};
         auto const found = must(snapshots.load(state, 0));
-        BOOST_REQUIRE(found.has_value());
-        BOOST_TEST(found->loaded.manifest.steps_completed == 20u);
+        must_be(found && found->loaded.manifest.steps_completed == 20, "step 20 is loaded");
         for (int rank = 0; rank < 6; ++rank) {
             Model expected(rank, 6);
             expected.fill(20);
             auto const part = std::span(all).subspan(static_cast<std::size_t>(rank) * 20'000, 20'000);
-            BOOST_CHECK(std::ranges::equal(part, expected.own));
+            must_be(std::ranges::equal(part, expected.own), "the part of each rank is as it was");
         }
         must(peers.allgather(""));
     });
@@ -310,12 +309,12 @@ BOOST_AUTO_TEST_CASE(a_snapshot_that_is_fetched_is_listed_and_loaded_by_its_name
     lose(2);
     std::atomic<int> loaded = 0;
     as_run(2, {0, 1, 3, 4}, [&](Peers& peers, MemorySnapshots& snapshots, ThreadMessages&) {
-        BOOST_CHECK(snapshots.list(0).empty());
+        must_be(snapshots.list(0).empty(), "no snapshot is complete");
         must(peers.allgather(""));
         must(snapshots.fetch(0));
-        BOOST_CHECK(snapshots.list(0) == std::vector<std::string>{"memory-1-20"});
+        must_be(snapshots.list(0) == std::vector<std::string>{"memory-1-20"}, "it is listed");
         auto const manifest = must(snapshots.load_manifest("memory-1-20"));
-        BOOST_CHECK(manifest.tensors.size() == 2u);
+        must_be(manifest.tensors.size() == 2, "it has two tensors");
         Model model(peers.rank(), peers.size());
         must(snapshots.load_named(model.state(), "memory-1-20"));
         loaded += model.is_filled_with(20) ? 1 : 0;
@@ -380,10 +379,10 @@ BOOST_AUTO_TEST_CASE(files_that_were_fetched_give_their_memory_to_the_next_snaps
         Model model(peers.rank(), peers.size());
         must(snapshots.load_named(model.state(), "memory-1-20"));
         must(peers.allgather(""));
-        if (peers.is_chief()) BOOST_TEST(files(3).size() == 12u);
+        if (peers.is_chief()) must_be(files(3).size() == 12, "12 files are there");
         must(peers.allgather(""));
-        BOOST_CHECK(keep(peers, snapshots, 30));
-        BOOST_CHECK(keep(peers, snapshots, 40));
+        must_be(keep(peers, snapshots, 30), "step 30 is kept");
+        must_be(keep(peers, snapshots, 40), "step 40 is kept");
     });
     for (auto const node : {0, 1, 3, 4}) BOOST_TEST(files(node).size() == 8u);
     BOOST_TEST(warnings.empty());
@@ -441,20 +440,20 @@ BOOST_AUTO_TEST_CASE(a_rank_exchanges_one_text_per_snapshot_when_no_memory_is_ne
 
 BOOST_AUTO_TEST_CASE(a_snapshot_is_not_kept_while_the_last_one_is_being_copied) {
     as_run(1, {0, 1}, [&](Peers& peers, MemorySnapshots& snapshots, ThreadMessages& messages) {
-        BOOST_CHECK(keep(peers, snapshots, 10));
+        must_be(keep(peers, snapshots, 10), "step 10 is kept");
         if (peers.is_chief()) messages.stop(true);
         must(peers.allgather(""));
         Model model(peers.rank(), peers.size());
         model.fill(20);
-        BOOST_CHECK(must(snapshots.keep(20, Json{{"step", 20}}, model.state())));
-        BOOST_CHECK(!must(snapshots.keep(21, Json{{"step", 21}}, model.state())));
-        BOOST_CHECK(!snapshots.is_off());
+        must_be(must(snapshots.keep(20, Json{{"step", 20}}, model.state())), "step 20 is kept");
+        must_be(!must(snapshots.keep(21, Json{{"step", 21}}, model.state())), "step 21 is not kept");
+        must_be(!snapshots.is_off(), "keeping goes on");
         must(peers.allgather(""));
         if (peers.is_chief()) messages.stop(false);
         snapshots.finish();
         must(peers.allgather(""));
         model.fill(30);
-        BOOST_CHECK(must(snapshots.keep(30, Json{{"step", 30}}, model.state())));
+        must_be(must(snapshots.keep(30, Json{{"step", 30}}, model.state())), "step 30 is kept");
     });
     BOOST_TEST(warnings.empty());
     lose(0);
@@ -478,7 +477,8 @@ BOOST_AUTO_TEST_CASE(without_messages_each_rank_goes_on_to_keep_its_own) {
         keep(peers, snapshots, 10);
         if (peers.is_chief()) messages.fail();
         must(peers.allgather(""));
-        for (std::uint64_t const step : {20, 30, 40, 50}) BOOST_CHECK(keep(peers, snapshots, step));
+        for (std::uint64_t const step : {20, 30, 40, 50})
+            must_be(keep(peers, snapshots, step), "the step is kept");
     });
     BOOST_TEST(files(0).size() == 4u);
     BOOST_REQUIRE(!warnings.empty());
