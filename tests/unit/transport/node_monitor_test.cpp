@@ -44,6 +44,12 @@ std::chrono::nanoseconds cpu_time_of_thread(std::string const& name) {
     return {};
 }
 
+#if defined(__SANITIZE_THREAD__)
+constexpr bool can_fork = false;  // the sanitizer ends forked processes that start threads
+#else
+constexpr bool can_fork = true;
+#endif
+
 struct Fixture {
     std::string const secret = "the secret of a run";
     std::unique_ptr<NodeMonitor> monitor = must(NodeMonitor::start(secret, 3, 0));
@@ -164,7 +170,8 @@ BOOST_AUTO_TEST_CASE(a_node_without_the_secret_or_with_a_number_that_is_too_high
     BOOST_TEST((node(1).presence == Presence::absent));
 }
 
-BOOST_AUTO_TEST_CASE(a_stopped_process_is_silent_but_its_host_answers_and_it_is_heard_again) {
+BOOST_AUTO_TEST_CASE(a_stopped_process_is_silent_but_its_host_answers_and_it_is_heard_again,
+                     *boost::unit_test::enable_if<can_fork>()) {
     Process const stopped(options(1));
     wait_until([&] { return node(1).can_be_reached; }, "it has joined");
     ::kill(stopped.pid, SIGSTOP);
@@ -181,7 +188,8 @@ BOOST_AUTO_TEST_CASE(a_stopped_process_is_silent_but_its_host_answers_and_it_is_
     BOOST_TEST((node(1).from_here == Reach::unknown));
 }
 
-BOOST_AUTO_TEST_CASE(a_killed_process_is_silent_and_its_host_refuses_the_port) {
+BOOST_AUTO_TEST_CASE(a_killed_process_is_silent_and_its_host_refuses_the_port,
+                     *boost::unit_test::enable_if<can_fork>()) {
     {
         Process const killed(options(1));
         wait_until([&] { return node(1).can_be_reached; }, "it has joined");
@@ -266,7 +274,8 @@ BOOST_AUTO_TEST_CASE(nodes_look_for_a_newer_run_unless_the_supervisor_has_looked
     wait_until([&] { return requests == node_requests::look_for_newer_run; }, "the confirmation is over");
 }
 
-BOOST_AUTO_TEST_CASE(a_connection_of_a_silent_node_is_replaced_by_a_new_one_and_that_of_another_is_not) {
+BOOST_AUTO_TEST_CASE(a_connection_of_a_silent_node_is_replaced_by_a_new_one_and_that_of_another_is_not,
+                     *boost::unit_test::enable_if<can_fork>()) {
     Process const stopped(options(1));
     wait_for(1, Presence::joined);
     SessionKey const key{secret, purpose, 3};
@@ -375,7 +384,8 @@ BOOST_AUTO_TEST_CASE(an_attempt_without_a_descriptor_says_nothing_and_begins_lat
     wait_until([&] { return attempt.result(steady_clock::now()) == Reach::connected; }, "it has begun");
 }
 
-BOOST_AUTO_TEST_CASE(nodes_that_have_given_up_in_the_queue_do_not_keep_others_out) {
+BOOST_AUTO_TEST_CASE(nodes_that_have_given_up_in_the_queue_do_not_keep_others_out,
+                     *boost::unit_test::enable_if<can_fork>()) {
     constexpr int nodes = 10'000, given_up = 3'000;
     monitor = must(NodeMonitor::start(secret, nodes, std::nullopt));
     Endpoint const server{"127.0.0.1", monitor->port()};
@@ -426,7 +436,8 @@ struct TreeFixture : Fixture {
     }
 };
 
-BOOST_FIXTURE_TEST_CASE(more_nodes_than_the_supervisor_has_children_are_a_tree, TreeFixture) {
+BOOST_FIXTURE_TEST_CASE(more_nodes_than_the_supervisor_has_children_are_a_tree, TreeFixture,
+                        *boost::unit_test::enable_if<can_fork>()) {
     wait_until([&] { return inner_nodes().size() >= 3; }, "others are connected to inner nodes");
     // The child ends in order, and its parent reports that to the supervisor. Then the parent ends.
     int told = 0;
@@ -444,7 +455,7 @@ BOOST_FIXTURE_TEST_CASE(more_nodes_than_the_supervisor_has_children_are_a_tree, 
 }
 
 BOOST_FIXTURE_TEST_CASE(nodes_of_a_tree_that_end_at_the_same_time_are_told_that_the_supervisor_knows,
-                        TreeFixture) {
+                        TreeFixture, *boost::unit_test::enable_if<can_fork>()) {
     for (auto const& [node, process] : processes) ::kill(process->pid, SIGTERM);
     int told = 0;
     for (auto const& [node, process] : processes) {
@@ -459,7 +470,8 @@ BOOST_FIXTURE_TEST_CASE(nodes_of_a_tree_that_end_at_the_same_time_are_told_that_
     BOOST_TEST(told >= nodes * 9 / 10);
 }
 
-BOOST_FIXTURE_TEST_CASE(children_of_a_killed_or_suspended_node_get_another_parent, TreeFixture) {
+BOOST_FIXTURE_TEST_CASE(children_of_a_killed_or_suspended_node_get_another_parent, TreeFixture,
+                        *boost::unit_test::enable_if<can_fork>()) {
     wait_until([&] { return inner_nodes().size() >= 3; }, "others are connected to inner nodes");
     auto const all = inner_nodes();
     int const killed = all.at(1).first, orphan = all.at(1).second;
